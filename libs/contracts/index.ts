@@ -1,0 +1,4 @@
+export { cloudEventHeaders } from './src/cloud-events.ts';
+export type * from './src/generated/records.ts';
+export { type AvroValue, type Codec, type Decoded, type RecordOf, SchemaName } from './src/ports.ts';
+export { jsonToRecord, readRecord } from './src/records.ts';

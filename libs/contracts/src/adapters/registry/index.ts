@@ -1,0 +1,1 @@
+export { createCodec } from './registry-codec.ts';

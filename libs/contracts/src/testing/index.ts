@@ -1,0 +1,1 @@
+export { createMemoryCodec } from './memory-codec.ts';

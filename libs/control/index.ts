@@ -1,0 +1,63 @@
+export { adviceOn } from './src/advice.ts';
+export { type AuditAnswer, type AuditedRange, auditJob, type JobAudit } from './src/audit/audit-job.ts';
+export type { Effect } from './src/audit/effects.ts';
+export { awaitState } from './src/await-state.ts';
+export { type BudgetUse, budgetUseOf, describeBudget, resumeCommand } from './src/budget-use.ts';
+export {
+  type DeadLetter,
+  deadLetterAt,
+  deadLetters,
+  type LetterGroup,
+  LetterGroups,
+  letterTopic,
+} from './src/dead-letters.ts';
+export { rangeLines, settledLines, type WindowRow, windowLines } from './src/job-tables.ts';
+export { isOver, JobVerdict, jobVerdictOf, needsPerson } from './src/job-verdict.ts';
+export {
+  checkpointedRanges,
+  type JobView,
+  type RangeView,
+  viewJob,
+  viewJobs,
+  type WaitingRangeView,
+} from './src/job-view.ts';
+export { type KillAllAnswer, killAll } from './src/kill-all.ts';
+export { type Lag, type LagQuestion, LagState, type LagSum, lagOf, sumLag } from './src/lag.ts';
+export { WATCH_INTERVAL_MS } from './src/limits.ts';
+export type { Order, Raise } from './src/order.ts';
+export type { ControlParts } from './src/parts.ts';
+export { planWindow, type WindowPlan, type WindowQuestion } from './src/plan-window.ts';
+export { positionFaults } from './src/position-faults.ts';
+export {
+  createPaceMeter,
+  describeCount,
+  describeDuration,
+  describeProgress,
+  type Pace,
+  STILL,
+} from './src/progress.ts';
+export { RangeWord, wordOfRange } from './src/range-word.ts';
+export { assertReachable, type Service } from './src/reachable.ts';
+export { type ReadItem, readWindow } from './src/read-window.ts';
+export { newestRelayPosition, type OutboxView, type ParkedKeyView, viewOutbox } from './src/relay-view.ts';
+export { type Retention, type RetentionFacts, RetentionState, retentionOf } from './src/retention.ts';
+export {
+  type RetentionQuestion,
+  type RetentionRow,
+  type RetentionView,
+  viewRetention,
+} from './src/retention-view.ts';
+export { retryParked } from './src/retry-parked.ts';
+export { settledProgress, settledUpTo } from './src/settled.ts';
+export { type SteerAnswer, type SteerOptions, steerJob } from './src/steer.ts';
+export { type SubmitAnswer, type SubmitOptions, submitJob } from './src/submit.ts';
+export { type Column, plainText, tableLines } from './src/table.ts';
+export {
+  type Crew,
+  describeWaiting,
+  type Waiting,
+  WaitKind,
+  waitingOfJob,
+  waitingOfRanges,
+} from './src/waiting.ts';
+export { watchJob } from './src/watch-job.ts';

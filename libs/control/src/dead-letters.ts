@@ -1,0 +1,127 @@
+/** The dead letters of a topic, as somebody who looks into them wants them: one by one, or by what went wrong. */
+import { type DeadLetterFacts, deadLetterFacts, deadLetterTopic } from '@tidemark/jobs';
+import { cursorBefore, toOffset } from '@tidemark/keyspace';
+import type { LogCluster, LogRecord, TopicDescription } from '@tidemark/log';
+import { LETTER_GROUPS_MAX } from './limits.ts';
+import { readWindow } from './read-window.ts';
+
+export interface DeadLetter extends DeadLetterFacts {
+  /** Where the letter lies in its own topic. */
+  readonly partition: number;
+  readonly record: LogRecord;
+}
+
+export interface LetterFilter {
+  readonly jobId?: string | undefined;
+  readonly faultClass?: string | undefined;
+}
+
+export type LetterItem =
+  | { readonly kind: 'letter'; readonly letter: DeadLetter }
+  | { readonly kind: 'cut short'; readonly partition: number; readonly reason: string };
+
+/** Undefined when the topic never had one. */
+export function letterTopic(
+  { catalog }: Pick<LogCluster, 'catalog'>,
+  topic: string,
+): Promise<TopicDescription | undefined> {
+  return catalog.describe(deadLetterTopic(topic));
+}
+
+/** Those that are there now, partition by partition, in the order in which they were written. */
+export async function* deadLetters(
+  cluster: Pick<LogCluster, 'catalog' | 'openReader'>,
+  letters: TopicDescription,
+  filter: LetterFilter = {},
+  signal?: AbortSignal,
+): AsyncGenerator<LetterItem, void, undefined> {
+  const offsets = await cluster.catalog.offsets(letters);
+  const windows = offsets.map(({ partition, logStartOffset, highWatermark }) => ({
+    partition,
+    start: cursorBefore(logStartOffset),
+    end: cursorBefore(highWatermark),
+  }));
+  for await (const item of readWindow(cluster, letters, windows, signal === undefined ? {} : { signal })) {
+    if (item.kind === 'cut short') {
+      yield item;
+      continue;
+    }
+    const facts = deadLetterFacts(item.record.headers);
+    if (facts !== undefined && matches(facts, filter))
+      yield { kind: 'letter', letter: { ...facts, partition: item.partition, record: item.record } };
+  }
+}
+
+/** The one at a place of the dead-letter topic; undefined when there is none any more. */
+export async function deadLetterAt(
+  cluster: Pick<LogCluster, 'openReader'>,
+  letters: TopicDescription,
+  place: { readonly partition: number; readonly offset: bigint },
+): Promise<DeadLetter | undefined> {
+  const end = toOffset(place.offset);
+  const window = { partition: place.partition, start: cursorBefore(end), end };
+  for await (const item of readWindow(cluster, letters, [window])) {
+    if (item.kind === 'cut short') return undefined;
+    const facts = deadLetterFacts(item.record.headers);
+    return facts && { ...facts, partition: item.partition, record: item.record };
+  }
+  return undefined;
+}
+
+function matches({ jobId, faultClass }: DeadLetterFacts, filter: LetterFilter): boolean {
+  return (
+    (filter.jobId === undefined || filter.jobId === jobId) &&
+    (filter.faultClass === undefined || filter.faultClass === faultClass)
+  );
+}
+
+export interface LetterGroup {
+  readonly jobId: string;
+  readonly handler: string;
+  readonly faultClass: string;
+  /** Without its numbers, which would make a group of each record. */
+  readonly error: string;
+  count: number;
+  readonly firstAtMs: bigint;
+  lastAtMs: bigint;
+  /** The newest, to look at. */
+  newest: { readonly partition: number; readonly offset: bigint };
+}
+
+/** Groups letters by job, handler and what went wrong; the most frequent first. What would be one group too many is told in `others`. */
+export class LetterGroups {
+  readonly #groups = new Map<string, LetterGroup>();
+  #others = 0;
+
+  get others(): number {
+    return this.#others;
+  }
+
+  add({ jobId, handler, faultClass, error, partition, record }: DeadLetter): void {
+    const shape = error.replaceAll(/\d+/g, '#');
+    const id = JSON.stringify([jobId, handler, faultClass, shape]);
+    const newest = { partition, offset: record.offset };
+    const { timestampMs: atMs } = record;
+    const group = this.#groups.get(id);
+    if (group !== undefined) {
+      group.count += 1;
+      group.newest = newest;
+      if (atMs > group.lastAtMs) group.lastAtMs = atMs;
+    } else if (this.#groups.size < LETTER_GROUPS_MAX)
+      this.#groups.set(id, {
+        jobId,
+        handler,
+        faultClass,
+        error: shape,
+        count: 1,
+        firstAtMs: atMs,
+        lastAtMs: atMs,
+        newest,
+      });
+    else this.#others += 1;
+  }
+
+  list(): readonly LetterGroup[] {
+    return [...this.#groups.values()].sort((a, b) => b.count - a.count);
+  }
+}

@@ -1,0 +1,4 @@
+/** For tests of handlers. Needs no test runner: what is wrong is thrown. */
+export { contextOf, eventsOf, tokenOfGrant } from './handler-parts.ts';
+export { type InterruptionOptions, type InterruptionReport, interruptEverywhere } from './interrupt-everywhere.ts';
+export type { Probe } from './probe.ts';

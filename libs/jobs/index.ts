@@ -1,0 +1,92 @@
+export { belongingTo, LetterParameter } from './src/belonging.ts';
+export { budgetFaults, budgetOf, deadLettersMaxOf, usedUp } from './src/budget.ts';
+export { rangeIdOfCheckpoint, rangeOfCheckpoint } from './src/checkpoint.ts';
+export { ALL_JOBS, CommandName, isForAll } from './src/command.ts';
+export { type DeadLetterFacts, deadLetterFacts, deadLetterHeaders, withoutBlock } from './src/dead-letter.ts';
+export {
+  decodeDefinition,
+  definitionOf,
+  encodeDefinition,
+  type JobDefinition,
+  OnExhausted,
+  OnLost,
+  Ordering,
+  wordOf,
+} from './src/definition.ts';
+export { journal, type TransitionTime } from './src/job-audit.ts';
+export {
+  type Commanded,
+  type CommandPlace,
+  capsAfter,
+  isTerminal,
+  type JobOrder,
+  JobPhase,
+  type JobResult,
+  type JobTransition,
+  ranMsOf,
+  type TransitionAnswer,
+  transition,
+} from './src/job-state.ts';
+export { markKey, markOf } from './src/marks.ts';
+export {
+  breakerIn,
+  exhaustedIn,
+  exhaustedNote,
+  hintOf,
+  noteOfHint,
+  openTransactionIn,
+  openTransactionNote,
+  waitingNote,
+} from './src/notes.ts';
+export {
+  type ClosedRange,
+  CompletedReason,
+  identityFaults,
+  type Outcome,
+  outcomeOf,
+  resultOfRanges,
+} from './src/outcome.ts';
+export { deriveEnds, type PlannedRange, planRanges, tilingFaults, windowsOf } from './src/planning.ts';
+export type {
+  DeadRequest,
+  DurableJobs,
+  DurableMarks,
+  InboxAnswer,
+  InboxContent,
+  InboxRecord,
+  JobInbox,
+  JobJournal,
+  JobLog,
+  JournalEntry,
+  MarkLog,
+  MarkSession,
+  RawRecord,
+} from './src/ports.ts';
+export { isSameContent } from './src/request-content.ts';
+export { newRequest, type RequestFields } from './src/request-defaults.ts';
+export { requestFaults } from './src/request-validation.ts';
+export { type PrefixRange, type SettledPrefix, settledPrefixOf } from './src/settled-prefix.ts';
+export { deadLetterTopic, isDeadLetterTopic, type JobTopics, jobTopicSpecs, jobTopics } from './src/topics.ts';
+export {
+  type CountedRange,
+  type Identity,
+  identityOf,
+  identityOfJob,
+  type Progress,
+  progressOf,
+} from './src/totals.ts';
+export {
+  parseWindow,
+  type WindowEnd,
+  type WindowParse,
+  type WindowSpec,
+  type WindowStart,
+} from './src/window-grammar.ts';
+export {
+  type PartitionFacts,
+  type Resolution,
+  type ResolvedPartition,
+  resolveWindow,
+  type WindowFacts,
+  WindowRefusal,
+} from './src/window-resolve.ts';

@@ -1,0 +1,39 @@
+/** Reading our records: told apart by their schema on one topic, and known by their keys. */
+import {
+  type Codec,
+  type Decoded,
+  type JobState,
+  type RangeCheckpoint,
+  type RecordOf,
+  readRecord,
+  SchemaName,
+} from '@tidemark/contracts';
+import type { LogRecord } from '@tidemark/log';
+
+export async function decodeStored(codec: Codec, value: Buffer): Promise<Decoded> {
+  return codec.decodeCached(value) ?? (await codec.decode(value));
+}
+
+/** The record when it was written with this schema. Throws TidemarkError `config` (NEWER_FORMAT) when a newer program wrote it. */
+export function recordIf<Name extends SchemaName>(decoded: Decoded, name: Name): RecordOf<Name> | undefined {
+  return decoded.schema === name ? readRecord(decoded, name) : undefined;
+}
+
+/** Of the job-state topic: the newest state stands, a tombstone removes it. */
+export async function takeState(states: Map<string, JobState>, codec: Codec, record: LogRecord): Promise<void> {
+  if (record.value === null) {
+    if (record.key !== null) states.delete(record.key.toString());
+    return;
+  }
+  const state = recordIf(await decodeStored(codec, record.value), SchemaName.jobState);
+  if (state !== undefined) states.set(state.jobId, state);
+}
+
+export function checkpointKey({ jobId, partition, start }: RangeCheckpoint): Buffer {
+  return Buffer.from(`${checkpointKeyPrefix(jobId)}${partition}/${start}`);
+}
+
+/** What the keys of all checkpoints of a job begin with, so that those of other jobs need not be decoded. */
+export function checkpointKeyPrefix(jobId: string): string {
+  return `${jobId}/`;
+}

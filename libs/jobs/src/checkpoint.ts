@@ -1,0 +1,61 @@
+/** A range as Kafka keeps it, read back: pure. */
+import type { ParkedRecord, RangeCheckpoint } from '@tidemark/contracts';
+import { type Offset, type RangeCounters, type RangeRef, RangeStatus, rangeIdOf, toOffset } from '@tidemark/keyspace';
+import { wordOf } from './definition.ts';
+
+export interface StoredParkedRecord extends Omit<ParkedRecord, 'offset' | 'dueAtMs'> {
+  readonly offset: Offset;
+  /** On the store's clock. */
+  readonly dueAtMs: number;
+}
+
+/** Without its end, which is where the next one starts: see `deriveEnds`. */
+export interface StoredRange extends RangeRef {
+  readonly cursor: Offset;
+  readonly horizon: Offset;
+  readonly status: RangeStatus;
+  readonly note: string;
+  readonly lost: readonly { readonly first: Offset; readonly last: Offset }[];
+  /** In offset order. */
+  readonly parked: readonly StoredParkedRecord[];
+  readonly counters: RangeCounters;
+  readonly version: bigint;
+}
+
+export function rangeOfCheckpoint(checkpoint: RangeCheckpoint): StoredRange {
+  return {
+    partition: checkpoint.partition,
+    start: toOffset(checkpoint.start),
+    cursor: toOffset(checkpoint.cursor),
+    horizon: toOffset(checkpoint.horizon),
+    status: wordOf(RangeStatus, checkpoint.status) ?? RangeStatus.open,
+    note: checkpoint.note,
+    lost: checkpoint.lost.map(({ first, last }) => ({ first: toOffset(first), last: toOffset(last) })),
+    parked: checkpoint.parked.map((record) => ({
+      ...record,
+      offset: toOffset(record.offset),
+      dueAtMs: Number(record.dueAtMs),
+    })),
+    counters: checkpoint.counters,
+    version: checkpoint.version,
+  };
+}
+
+/** The newest checkpoint of each range of one job. The topic is compacted, but shows older ones for a while. */
+export class NewestCheckpoints {
+  readonly #ranges = new Map<string, RangeCheckpoint>();
+
+  take(checkpoint: RangeCheckpoint): void {
+    const rangeId = rangeIdOfCheckpoint(checkpoint);
+    const known = this.#ranges.get(rangeId);
+    if (known === undefined || checkpoint.version >= known.version) this.#ranges.set(rangeId, checkpoint);
+  }
+
+  all(): readonly RangeCheckpoint[] {
+    return [...this.#ranges.values()];
+  }
+}
+
+export function rangeIdOfCheckpoint({ partition, start }: RangeCheckpoint): string {
+  return rangeIdOf({ partition, start: toOffset(start) });
+}

@@ -1,0 +1,34 @@
+/** Error codes of the protocol that we may meet, by the names that Kafka's own documentation and logs use. */
+const NAMES: ReadonlyMap<number, string> = new Map([
+  [-1, 'UNKNOWN_SERVER_ERROR'],
+  [1, 'OFFSET_OUT_OF_RANGE'],
+  [2, 'CORRUPT_MESSAGE'],
+  [3, 'UNKNOWN_TOPIC_OR_PARTITION'],
+  [5, 'LEADER_NOT_AVAILABLE'],
+  [6, 'NOT_LEADER_OR_FOLLOWER'],
+  [7, 'REQUEST_TIMED_OUT'],
+  [9, 'REPLICA_NOT_AVAILABLE'],
+  [14, 'COORDINATOR_LOAD_IN_PROGRESS'],
+  [15, 'COORDINATOR_NOT_AVAILABLE'],
+  [16, 'NOT_COORDINATOR'],
+  [17, 'INVALID_TOPIC_EXCEPTION'],
+  [29, 'TOPIC_AUTHORIZATION_FAILED'],
+  [31, 'CLUSTER_AUTHORIZATION_FAILED'],
+  [35, 'UNSUPPORTED_VERSION'],
+  [47, 'INVALID_PRODUCER_EPOCH'],
+  [52, 'TRANSACTION_COORDINATOR_FENCED'],
+  [53, 'TRANSACTIONAL_ID_AUTHORIZATION_FAILED'],
+  [56, 'KAFKA_STORAGE_ERROR'],
+  [74, 'FENCED_LEADER_EPOCH'],
+  [75, 'UNKNOWN_LEADER_EPOCH'],
+  [76, 'UNSUPPORTED_COMPRESSION_TYPE'],
+  [78, 'OFFSET_NOT_AVAILABLE'],
+  [89, 'THROTTLING_QUOTA_EXCEEDED'],
+  [100, 'UNKNOWN_TOPIC_ID'],
+  [103, 'INCONSISTENT_TOPIC_ID'],
+  [105, 'TRANSACTIONAL_ID_NOT_FOUND'],
+]);
+
+export function errorNameOf(code: number): string {
+  return NAMES.get(code) ?? `error ${code}`;
+}

@@ -1,0 +1,1 @@
+export { createKafkaCluster } from './cluster.ts';

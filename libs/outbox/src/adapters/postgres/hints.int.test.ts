@@ -1,0 +1,48 @@
+import { services, uniqueNamespace, waitFor } from '@tidemark/testkit';
+import { expect, it, onTestFinished } from 'vitest';
+import { openTestOutbox } from '../../testing/index.ts';
+import { openDatabase } from './database.ts';
+import { createPostgresHints } from './hints.ts';
+import { relayQueries } from './queries.ts';
+
+async function openTest(noteStandsMs?: number) {
+  const namespace = uniqueNamespace('hints');
+  const outbox = await openTestOutbox({ url: services().postgres, namespace });
+  onTestFinished(() => outbox.drop());
+  const options = { url: outbox.url, applicationName: namespace };
+  const database = openDatabase(options);
+  const hints = createPostgresHints(database, relayQueries(namespace), options, noteStandsMs);
+  onTestFinished(async () => {
+    await hints.close();
+    await database.close();
+  });
+  /** Who wrote the note, and whether it says that the relay sleeps. */
+  const note = async () => {
+    const { rows } = await outbox.client.query<{ writer: string; asleep: boolean }>(
+      `select xmin::text as writer, asleep_until > clock_timestamp() as asleep from ${outbox.schema}.relay_sleep`,
+    );
+    return rows[0];
+  };
+  return { hints, note };
+}
+
+it('G15: a relay that is woken time and again does not write its note again: every writer would pass the old ones', async () => {
+  const { hints, note } = await openTest();
+  await hints.announceSleep();
+  const first = await note();
+  expect(first).toMatchObject({ asleep: true });
+  for (let event = 0; event < 5; event += 1) {
+    await hints.announceAwake();
+    await hints.announceSleep();
+  }
+  expect(await note()).toEqual(first);
+});
+
+it('a relay that stays awake says so after a while, and that it sleeps at once', async () => {
+  const { hints, note } = await openTest(100);
+  await hints.announceSleep();
+  await hints.announceAwake();
+  await waitFor('the note to say so', async () => (await note())?.asleep === false);
+  await hints.announceSleep();
+  expect(await note()).toMatchObject({ asleep: true });
+});

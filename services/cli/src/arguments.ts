@@ -1,0 +1,32 @@
+/** What options are parsed with; commander adds the option's name to the message. */
+import { InvalidArgumentError } from 'commander';
+
+export function wholeNumber({
+  min = Number.MIN_SAFE_INTEGER,
+  max = Number.MAX_SAFE_INTEGER,
+} = {}): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (text.trim() !== '' && Number.isSafeInteger(value) && value >= min && value <= max) return value;
+    const atLeast = min > Number.MIN_SAFE_INTEGER ? ` from ${min}` : '';
+    const atMost = max < Number.MAX_SAFE_INTEGER ? ` up to ${max}` : '';
+    throw new InvalidArgumentError(`It must be a whole number${atLeast}${atMost}.`);
+  };
+}
+
+/** For fields that are 32 bits in the stored format. */
+export function int32({ min }: { readonly min: number }): (text: string) => number {
+  return wholeNumber({ min, max: 2 ** 31 - 1 });
+}
+
+/** For fields of 64 bits; beyond what a number holds exactly nobody counts by hand. */
+export function count(text: string): bigint {
+  return BigInt(wholeNumber({ min: 0 })(text));
+}
+
+/** In milliseconds. */
+export function seconds(text: string): number {
+  const value = Number(text);
+  if (text.trim() !== '' && Number.isFinite(value) && value >= 0) return value * 1_000;
+  throw new InvalidArgumentError('It must be a number of seconds.');
+}

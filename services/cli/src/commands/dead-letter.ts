@@ -1,0 +1,174 @@
+/** `tidemark deadletter list | show | export | redrive`: what jobs gave up on, by what went wrong, one by one, and byte by byte. */
+import {
+  type Column,
+  type DeadLetter,
+  deadLetterAt,
+  deadLetters,
+  type LetterGroup,
+  LetterGroups,
+  letterTopic,
+} from '@tidemark/control';
+import type { LogConnections } from '@tidemark/control/connect';
+import type { TopicDescription } from '@tidemark/log';
+import type { Command } from 'commander';
+import { type Context, withLog } from '../context.ts';
+import { ExitCode, fail } from '../exit-code.ts';
+import { jsonText } from '../json-text.ts';
+import { instant, printOne, printRows } from '../output.ts';
+import type { Registrar } from '../registrar.ts';
+import { shownBytes, shownText, shownValue } from '../shown-record.ts';
+import { registerRedrive } from './dead-letter-redrive.ts';
+
+interface FilterOptions {
+  readonly job?: string;
+  readonly class?: string;
+}
+
+interface Place {
+  readonly partition: number;
+  readonly offset: bigint;
+}
+
+export function registerDeadLetter(program: Command, { group, command, run }: Registrar): void {
+  const root = group(program, 'deadletter', 'look into the records that jobs gave up on');
+  registerRedrive(root, { group, command, run });
+  const filtered = (nameAndArguments: string, description: string): Command =>
+    command(root, nameAndArguments, description)
+      .option('--job <id>', 'only those of one job')
+      .option('--class <word>', 'only those of one class of faults: data, transient or timeout');
+  run(filtered('list <topic>', 'how many, by what went wrong'), (context, [topic]: [string], options: FilterOptions) =>
+    withLetters(context, topic, (connections, letters) => list(context, connections, letters, options)),
+  );
+  run(
+    command(root, 'show <topic> <place>', 'one of them: PARTITION:OFFSET, as the list names it'),
+    (context, [topic, text]: [string, string]) => {
+      const place = placeOf(text);
+      return withLetters(context, topic, (connections, letters) => showOne(context, connections, letters, place));
+    },
+  );
+  run(
+    filtered('export <topic>', 'all of them, a JSON document a line, with every byte'),
+    (context, [topic]: [string], options: FilterOptions) =>
+      withLetters(context, topic, (connections, letters) =>
+        visitLetters(context, connections, { letters, options }, (letter) =>
+          context.terminal.out(jsonText(letterJson(letter))),
+        ),
+      ),
+  );
+}
+
+function placeOf(text: string): Place {
+  const match = /^(\d{1,9}):(\d{1,19})$/.exec(text);
+  if (match?.[1] === undefined || match[2] === undefined)
+    fail(ExitCode.usage, `a place is PARTITION:OFFSET, not ${JSON.stringify(text)}`);
+  return { partition: Number(match[1]), offset: BigInt(match[2]) };
+}
+
+/** A topic that never had a dead letter has no topic for them: that is good news, and no fault. */
+function withLetters(
+  context: Context,
+  topic: string,
+  work: (connections: LogConnections, letters: TopicDescription) => Promise<ExitCode>,
+): Promise<ExitCode> {
+  return withLog(context, ['kafka'], async (connections) => {
+    const letters = await letterTopic(connections.cluster, topic);
+    if (letters !== undefined) return await work(connections, letters);
+    if ((await connections.cluster.catalog.describe(topic)) === undefined)
+      fail(ExitCode.notFound, `neither topic ${topic} nor one with its dead letters exists`);
+    printRows(context.terminal, context.format, { rows: [], columns: [], none: `topic ${topic} has no dead letters` });
+    return ExitCode.ok;
+  });
+}
+
+async function list(
+  context: Context,
+  connections: LogConnections,
+  letters: TopicDescription,
+  options: FilterOptions,
+): Promise<ExitCode> {
+  const { terminal, format } = context;
+  const groups = new LetterGroups();
+  const exitCode = await visitLetters(context, connections, { letters, options }, (letter) => groups.add(letter));
+  printRows(terminal, format, {
+    rows: groups.list(),
+    columns: GROUP_COLUMNS,
+    json: groupJson,
+    none: `no dead letters in ${letters.topic}`,
+  });
+  if (groups.others > 0) terminal.note(`${groups.others} more, of yet other kinds; --job and --class show fewer kinds`);
+  return exitCode;
+}
+
+/** What cannot be read is named, and shows in the exit code; the other partitions are read all the same. */
+async function visitLetters(
+  { terminal }: Context,
+  { cluster }: LogConnections,
+  { letters, options }: { readonly letters: TopicDescription; readonly options: FilterOptions },
+  visit: (letter: DeadLetter) => void,
+): Promise<ExitCode> {
+  let exitCode: ExitCode = ExitCode.ok;
+  for await (const item of deadLetters(cluster, letters, filterOf(options), terminal.signal)) {
+    if (item.kind === 'letter') visit(item.letter);
+    else {
+      exitCode = ExitCode.failed;
+      terminal.note(`partition ${item.partition} of ${letters.topic} could not be read to its end: ${item.reason}`);
+    }
+  }
+  return exitCode;
+}
+
+const GROUP_COLUMNS: readonly Column<LetterGroup>[] = [
+  { title: 'LETTERS', of: ({ count }) => count, align: 'right' },
+  { title: 'CLASS', of: ({ faultClass }) => faultClass },
+  { title: 'JOB', of: ({ jobId }) => jobId },
+  { title: 'HANDLER', of: ({ handler }) => handler },
+  { title: 'NEWEST', of: ({ newest }) => `${newest.partition}:${newest.offset}` },
+  { title: 'AT', of: ({ lastAtMs }) => instant(lastAtMs) },
+  { title: 'ERROR', of: ({ error }) => error },
+];
+
+function groupJson({ firstAtMs, lastAtMs, ...group }: LetterGroup): object {
+  return { ...group, firstAt: instant(firstAtMs), lastAt: instant(lastAtMs) };
+}
+
+async function showOne(
+  { terminal, format }: Context,
+  { cluster, codec }: LogConnections,
+  letters: TopicDescription,
+  place: Place,
+): Promise<ExitCode> {
+  const letter = await deadLetterAt(cluster, letters, place);
+  if (letter === undefined)
+    fail(
+      ExitCode.notFound,
+      `no dead letter at ${place.partition}:${place.offset} of ${letters.topic} (retention may have taken it)`,
+    );
+  const value = await shownValue(letter.record.value, codec);
+  printOne(terminal, format, { ...letterJson(letter), decoded: value }, () => [
+    `letter     ${place.partition}:${place.offset} of ${letters.topic}, written at ${instant(letter.record.timestampMs)}`,
+    `record     offset ${letter.origin.offset} of partition ${letter.origin.partition} of ${letter.origin.topic}${letter.timestampMs === undefined ? '' : `, of ${instant(letter.timestampMs)}`}`,
+    `job        ${letter.jobId}`,
+    `handler    ${letter.handler}`,
+    `fault      ${letter.faultClass}, after ${letter.attempt} attempts: ${letter.error}`,
+    `key        ${shownText(shownBytes(letter.record.key))}`,
+    `value      ${letter.form === 'pointer' ? '(too large for the dead-letter topic: read it at its own place)' : shownText(value)}`,
+    ...letter.record.headers.map(([name, bytes]) => `header     ${name} = ${shownText(shownBytes(bytes))}`),
+  ]);
+  return ExitCode.ok;
+}
+
+/** Bytes as `shownBytes` keeps them apart: nothing is lost in the export. */
+function letterJson({ record, partition, timestampMs, ...facts }: DeadLetter): object {
+  return {
+    letter: { partition, offset: record.offset, at: instant(record.timestampMs) },
+    ...facts,
+    at: timestampMs === undefined ? null : instant(timestampMs),
+    key: shownBytes(record.key),
+    value: shownBytes(record.value),
+    headers: record.headers.map(([name, value]) => [name, shownBytes(value)]),
+  };
+}
+
+function filterOf({ job, class: faultClass }: FilterOptions) {
+  return { jobId: job, faultClass };
+}

@@ -1,0 +1,224 @@
+/** `tidemark job submit`: a wish becomes a record; the distributor's answer becomes the exit code. */
+import { randomUUID } from 'node:crypto';
+import type { JobRequested } from '@tidemark/contracts';
+import { type SubmitAnswer, submitJob, windowLines } from '@tidemark/control';
+import { newRequest, OnExhausted, OnLost, Ordering, WindowRefusal } from '@tidemark/jobs';
+import { assertNever } from '@tidemark/keyspace';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { count, int32 } from '../arguments.ts';
+import { actor, type Context, withConnections } from '../context.ts';
+import { ExitCode, fail } from '../exit-code.ts';
+import { jobJson, stateText } from '../job-output.ts';
+import { printOne } from '../output.ts';
+import type { CommonOptions, Registrar } from '../registrar.ts';
+import { exitCodeOfRefusal, FROM_HELP, orFail, TO_HELP, windowJson } from './window.ts';
+
+interface SubmitCliOptions extends Pick<CommonOptions, 'dryRun'> {
+  readonly topic: string;
+  readonly handler: string;
+  readonly id?: string;
+  readonly from: string;
+  readonly to: string;
+  readonly ordering: string;
+  readonly chunk: number;
+  readonly chunkBytes: number;
+  readonly rangesPerPartition: number;
+  readonly concurrency: number;
+  readonly rate: number;
+  readonly attempts: number;
+  readonly parkedMax: number;
+  readonly onExhausted: keyof typeof ON_EXHAUSTED;
+  readonly maxDeadLetters: bigint;
+  readonly maxSeconds: bigint;
+  readonly maxChunks: bigint;
+  readonly maxFailures: bigint;
+  readonly param: Readonly<Record<string, string>>;
+  readonly onLost: string;
+  readonly priority: number;
+  readonly note: string;
+  readonly acceptDuplicates: boolean;
+  readonly allowUnknownHandler: boolean;
+  readonly wait: boolean;
+}
+
+/** A word without a blank needs no quotes on a command line. */
+const ON_EXHAUSTED = { 'dead-letter': OnExhausted.deadLetter, suspend: OnExhausted.suspend } as const;
+
+const DEFAULTS = newRequest({ jobId: '', topic: '', handler: '' });
+
+export function registerSubmit(job: Command, { command, run }: Registrar): void {
+  const submit = command(job, 'submit', 'request a traversal of a window of a topic by a handler', ['dryRun'])
+    .requiredOption('--topic <name>', 'whose records')
+    .requiredOption('--handler <name>', 'what to do with each')
+    .option('--id <id>', 'the same id with the same content is the same job; drawn when left out')
+    .option('--from <place>', FROM_HELP, DEFAULTS.from)
+    .option('--to <place>', TO_HELP, DEFAULTS.to)
+    .addOption(
+      new Option('--ordering <kind>', 'what must not run at the same time within a chunk')
+        .choices(Object.values(Ordering))
+        .default(DEFAULTS.ordering),
+    )
+    .option('--chunk <records>', 'records that one cursor move may cover', int32({ min: 1 }), DEFAULTS.chunkRecords)
+    .option('--chunk-bytes <bytes>', 'and their bytes', int32({ min: 1 }), DEFAULTS.chunkBytes)
+    .option(
+      '--ranges-per-partition <count>',
+      'ranges that a partition is cut into under ordering none; 0 = as its size asks for',
+      int32({ min: 0 }),
+      DEFAULTS.rangesPerPartition,
+    )
+    .option(
+      '--concurrency <ranges>',
+      'ranges worked on at the same time, over all workers; 0 = as many as there are',
+      int32({ min: 0 }),
+      DEFAULTS.concurrency,
+    )
+    .option('--rate <records>', 'records a second, over all workers; 0 = no limit', int32({ min: 0 }), DEFAULTS.rate)
+    .option('--attempts <count>', 'attempts per record before they are used up', int32({ min: 1 }), DEFAULTS.attempts)
+    .option(
+      '--parked-max <records>',
+      'records of a range that may wait for a later attempt while it goes on; 0 = every attempt in place',
+      int32({ min: 0 }),
+      DEFAULTS.parkedMax,
+    )
+    .addOption(
+      new Option('--on-exhausted <what>', 'when the attempts of a record are used up')
+        .choices(Object.keys(ON_EXHAUSTED))
+        .default('dead-letter'),
+    )
+    .addOption(limit('--max-seconds <count>', 'seconds of running that suspend the job; 0 = no limit', 0n))
+    .addOption(limit('--max-chunks <count>', 'chunks that suspend it; 0 = no limit', 0n))
+    .addOption(limit('--max-failures <count>', 'failed attempts that suspend it; 0 = no limit', 0n))
+    .addOption(limit('--max-dead-letters <count>', 'more dead letters than this suspend it', DEFAULTS.deadLettersMax))
+    .option('--param <name=value>', 'handed to the handler; may be repeated', parameter, {})
+    .addOption(
+      new Option('--on-lost <what>', 'when somebody removed records of the window')
+        .choices(Object.values(OnLost))
+        .default(DEFAULTS.onLost),
+    )
+    .option('--priority <number>', 'larger goes first', int32({ min: -(2 ** 31) }), DEFAULTS.priority)
+    .option('--note <text>', 'why; kept with the job and in the audit trail', '')
+    .option('--accept-duplicates', 'run a handler that is not idempotent', false)
+    .option('--allow-unknown-handler', 'wait for a worker that knows the handler', false)
+    .option('--no-wait', 'do not wait until the window is pinned');
+  run(submit, async (context, _: [], options: SubmitCliOptions) =>
+    withConnections(context, async (connections) => {
+      const request = requestOf(options);
+      const answer = await submitJob(connections, request, {
+        allowUnknownHandler: options.allowUnknownHandler,
+        dryRun: options.dryRun,
+        signal: context.terminal.signal,
+        ...(options.wait ? {} : { answerTimeoutMs: 0 }),
+      });
+      return tellSubmitted(context, request, answer);
+    }),
+  );
+}
+
+/** The help of an option cannot write a bigint by itself. */
+function limit(flags: string, description: string, byDefault: bigint): Option {
+  return new Option(flags, description).argParser(count).default(byDefault, byDefault.toString());
+}
+
+function requestOf(options: SubmitCliOptions): JobRequested {
+  return newRequest({
+    jobId: options.id ?? `job-${randomUUID()}`,
+    topic: options.topic,
+    handler: options.handler,
+    parameters: options.param,
+    from: options.from,
+    to: options.to,
+    ordering: options.ordering,
+    chunkRecords: options.chunk,
+    chunkBytes: options.chunkBytes,
+    rangesPerPartition: options.rangesPerPartition,
+    concurrency: options.concurrency,
+    rate: options.rate,
+    attempts: options.attempts,
+    parkedMax: options.parkedMax,
+    onExhausted: ON_EXHAUSTED[options.onExhausted],
+    deadLettersMax: options.maxDeadLetters,
+    budget: { secondsMax: options.maxSeconds, chunksMax: options.maxChunks, failuresMax: options.maxFailures },
+    onLost: options.onLost,
+    acceptDuplicates: options.acceptDuplicates,
+    priority: options.priority,
+    note: options.note,
+    requestedBy: actor(),
+  });
+}
+
+export function tellSubmitted({ terminal, format }: Context, request: JobRequested, answer: SubmitAnswer): ExitCode {
+  const { jobId } = request;
+  switch (answer.kind) {
+    case 'accepted': {
+      const { state, created } = answer;
+      printOne(terminal, format, { ...jobJson({ state }), created }, () => [
+        created ? `${jobId}  ${stateText(state)}` : `${jobId}  ${stateText(state)}; the same job was requested before`,
+        ...(state.pin === null ? [] : ['covered is start < offset <= end', ...windowLines(state.pin.partitions)]),
+      ]);
+      return ExitCode.ok;
+    }
+    case 'dry run': {
+      const offsets = answer.plan.partitions.reduce((sum, { start, end }) => sum + (end - start), 0n);
+      printOne(
+        terminal,
+        format,
+        { jobId, dryRun: true, ranges: answer.ranges, offsets, window: windowJson(answer.plan) },
+        () => [
+          `would cover ${offsets} offsets of ${request.topic} in ${answer.ranges} ranges; nothing was requested`,
+          ...windowLines(answer.plan.partitions),
+        ],
+      );
+      return ExitCode.ok;
+    }
+    case 'requested':
+      printOne(terminal, format, { jobId, state: 'REQUESTED' }, () => [`${jobId}  requested`]);
+      return ExitCode.ok;
+    case 'unanswered':
+      return fail(
+        ExitCode.timedOut,
+        `job ${jobId} is requested, but no distributor answered within ${answer.waitedMs / 1000} s; it is pinned as soon as one runs: "tidemark distributor"`,
+      );
+    case 'refused':
+      return fail(exitCodeOfReason(answer.state.reason), `job ${jobId} was refused: ${answer.state.reason}`);
+    case 'invalid':
+      return fail(ExitCode.usage, answer.faults.join('; '));
+    case 'unknown handler':
+      return fail(ExitCode.notFound, unknownHandler(request.handler, answer.known));
+    case 'not idempotent':
+      return fail(
+        ExitCode.usage,
+        `handler ${request.handler} is not idempotent, and after a crash a chunk is handled again; --accept-duplicates consents to that`,
+      );
+    case 'other content':
+      return fail(
+        ExitCode.conflict,
+        `job ${jobId} exists with other content and is ${stateText(answer.state)}; "tidemark job show ${jobId}" shows it, another --id makes another job`,
+      );
+    case 'unknown topic':
+    case 'malformed':
+    case 'window refused':
+      orFail(answer);
+      return ExitCode.failed;
+    default:
+      return assertNever(answer);
+  }
+}
+
+function unknownHandler(handler: string, known: readonly string[]): string {
+  const others = known.length === 0 ? 'no worker runs' : `known are ${known.join(', ')}`;
+  return `no worker has announced a handler ${handler} (${others}); "tidemark worker --handlers FILE" runs one, --allow-unknown-handler waits for it`;
+}
+
+function parameter(text: string, before: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
+  if (name === undefined || value === undefined) throw new InvalidArgumentError('It must be name=value.');
+  return { ...before, [name]: value };
+}
+
+/** The distributor names what is wrong by a code in front. */
+function exitCodeOfReason(reason: string): ExitCode {
+  const code = /^([A-Z_]+):/.exec(reason)?.[1];
+  if (code === 'TOPIC_NOT_FOUND') return ExitCode.notFound;
+  const refusal = Object.values(WindowRefusal).find((known) => known === code);
+  return refusal === undefined ? ExitCode.failed : exitCodeOfRefusal(refusal);
+}

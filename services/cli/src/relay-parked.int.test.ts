@@ -1,0 +1,65 @@
+import { publish } from '@tidemark/outbox/postgres';
+import { openTestOutbox } from '@tidemark/outbox/testing';
+import {
+  createTopic,
+  environmentOf,
+  kafkaClient,
+  services,
+  spawnProgram,
+  uniqueName,
+  uniqueNamespace,
+  waitFor,
+} from '@tidemark/testkit';
+import { expect, it, onTestFinished } from 'vitest';
+import { ExitCode } from './exit-code.ts';
+import { scriptOf } from './repository.ts';
+import { cli } from './testing/test-terminal.ts';
+
+async function limitRecords(topic: string, bytes: number): Promise<void> {
+  const admin = kafkaClient().admin();
+  await admin.connect();
+  const configEntries = [{ name: 'max.message.bytes', value: String(bytes) }];
+  await admin.alterConfigs({ validateOnly: false, resources: [{ type: 2, name: topic, configEntries }] });
+  await admin.disconnect();
+}
+
+it('G7: shows the row that cannot be sent and what waits behind it, and tries it again when asked', {
+  timeout: 90_000,
+}, async () => {
+  const namespace = uniqueNamespace('cli');
+  const env = environmentOf(namespace);
+  const outbox = await openTestOutbox({ url: services().postgres, namespace });
+  onTestFinished(() => outbox.drop());
+  const topic = await createTopic(uniqueName('cli'));
+  await limitRecords(topic, 1_000);
+  const event = { namespace, topic, type: 'x' };
+  const position = await publish(outbox.client, { ...event, key: 'big', payload: JSON.stringify('x'.repeat(2_000)) });
+  await publish(outbox.client, { ...event, key: 'big', payload: '1' });
+  await publish(outbox.client, { ...event, key: 'small', payload: '1' });
+
+  expect((await cli(['relay', 'retry'], env)).exitCode).toBe(ExitCode.conflict);
+  const relay = spawnProgram({ script: scriptOf('relay'), env: { ...env, TIDEMARK_LEASE_TTL_MS: '1000' } });
+  onTestFinished(() => relay.kill('SIGKILL'));
+  await relay.logged('key.parked');
+  const status = async () =>
+    JSON.parse((await cli(['relay', 'status', '-o', 'json'], env)).out.join('')) as { parked: unknown[] };
+  await waitFor('the parked key', async () => (await status()).parked.length === 1, { timeoutMs: 30_000 });
+  expect(await status()).toMatchObject({
+    backlog: { rows: 0 },
+    parked: [{ topic, key: 'big', position: `${position}`, rows: 2, table: '', bytes: '2005' }],
+  });
+  expect((await cli(['relay', 'status'], env)).out.join('\n')).toMatch(
+    /parked +topic ".*", key "big": the row at position \d+ \(2005 bytes\) cannot be sent: .*max\.message\.bytes; 1 more rows wait behind it/,
+  );
+
+  expect((await cli(['relay', 'retry', '--key', 'small'], env)).exitCode).toBe(ExitCode.notFound);
+  const vain = await cli(['relay', 'retry', '--topic', topic, '--key', 'big'], env);
+  expect(vain.exitCode).toBe(ExitCode.failed);
+  expect(vain.out.join('\n')).toMatch(/^parked +topic ".*", key "big": .*max\.message\.bytes$/);
+
+  await limitRecords(topic, 10_000);
+  const sent = await cli(['relay', 'retry'], env);
+  // It may have been tried by itself meanwhile.
+  if (sent.exitCode !== ExitCode.notFound) expect(sent.out.join('\n')).toMatch(/^sent +topic ".*", key "big"$/);
+  expect((await status()).parked).toEqual([]);
+});

@@ -1,0 +1,28 @@
+/** Handlers whose course a test decides. */
+import { existsSync } from 'node:fs';
+import { defineHandler, done } from '@tidemark/handlers';
+import { ErrorClass, sleep, TidemarkError } from '@tidemark/keyspace';
+
+const LOOK_EVERY_MS = 20;
+
+/** Waits until the file of its parameter `gate` is there, whatever the signal says. */
+export const gated = defineHandler({
+  name: 'gated',
+  input: 'raw',
+  idempotent: true,
+  async handle(_event, { parameters }) {
+    while (!existsSync(parameters['gate'] ?? '')) await sleep(LOOK_EVERY_MS);
+    return done();
+  },
+});
+
+/** Fails until the gate is open, as something does that may succeed later. */
+export const failing = defineHandler({
+  name: 'failing',
+  input: 'raw',
+  idempotent: true,
+  handle({ value }, { parameters }) {
+    if (value?.toString().startsWith('bad') !== true || existsSync(parameters['gate'] ?? '')) return done();
+    throw new TidemarkError({ code: 'TRY_LATER', class: ErrorClass.transient, message: 'not now' });
+  },
+});

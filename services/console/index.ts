@@ -1,0 +1,1 @@
+export { type Console, type ConsoleOptions, startConsole } from './src/console.ts';

@@ -1,0 +1,60 @@
+/** A range in its three shapes: planned, as the store shows it, and as Kafka keeps it. */
+import type { RangeCheckpoint } from '@tidemark/contracts';
+import type { JobInstall, RangeState } from '@tidemark/cursors';
+import { type ClosedRange, deriveEnds, type PlannedRange, rangeOfCheckpoint } from '@tidemark/jobs';
+import { isEmpty, NO_COUNTS, type PartitionWindow, RangeStatus } from '@tidemark/keyspace';
+
+/** What is written with the pin: nothing is settled, nothing was handed out. */
+export function firstCheckpoint(jobId: string, range: PlannedRange, atMs: bigint): RangeCheckpoint {
+  return {
+    formatVersion: 1,
+    jobId,
+    partition: range.partition,
+    start: range.start,
+    cursor: range.start,
+    horizon: range.start,
+    status: RangeStatus.open,
+    note: '',
+    counters: NO_COUNTS,
+    lost: [],
+    parked: [],
+    token: '',
+    version: 0n,
+    atMs,
+  };
+}
+
+export function checkpointOf(jobId: string, range: RangeState, atMs: bigint): RangeCheckpoint {
+  const { partition, start, cursor, horizon, status, note, counters, token, version } = range;
+  const lost = range.lost.map(({ first, last }) => ({ partition, first, last }));
+  const parked = range.parked.map((record) => ({ ...record, dueAtMs: BigInt(record.dueAtMs) }));
+  return {
+    formatVersion: 1,
+    jobId,
+    partition,
+    start,
+    cursor,
+    horizon,
+    status,
+    note,
+    counters,
+    lost,
+    parked,
+    token,
+    version,
+    atMs,
+  };
+}
+
+/** Ranges from checkpoints, with derived ends: what a job amounts to when the store cannot be asked any more. */
+export function rangesOfCheckpoints(
+  windows: readonly PartitionWindow[],
+  checkpoints: Iterable<RangeCheckpoint>,
+): readonly ClosedRange[] {
+  return deriveEnds(windows, [...checkpoints].map(rangeOfCheckpoint));
+}
+
+/** The store needs the ends of the partitions that have ranges; an empty window has none. */
+export function endsOf(windows: readonly PartitionWindow[]): JobInstall['ends'] {
+  return windows.filter((window) => !isEmpty(window)).map(({ partition, end }) => ({ partition, end }));
+}

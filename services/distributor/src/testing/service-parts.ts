@@ -1,0 +1,88 @@
+/** The parts of a rig on the real services of the local stack. */
+import { createCodec } from '@tidemark/contracts/registry';
+import {
+  createRedisCursorStore,
+  createRedisFloorStore,
+  createRedisLeadership,
+  createRedisSchedule,
+} from '@tidemark/cursors/redis';
+import { jobTopics } from '@tidemark/jobs';
+import { createKafkaCluster } from '@tidemark/log/kafka';
+import {
+  beginTransaction,
+  deleteTopic,
+  kafkaClient,
+  produce,
+  services,
+  uniqueName,
+  uniqueNamespace,
+} from '@tidemark/testkit';
+import { Redis } from 'ioredis';
+import type { RigParts } from './rig.ts';
+
+/** `at` points at private services instead of the stack's. */
+export async function createServiceParts(
+  at: { readonly kafka?: string; readonly redis?: string } = {},
+): Promise<RigParts> {
+  const endpoints = { ...services(), ...at };
+  const namespace = uniqueNamespace('distributor');
+  const cluster = createKafkaCluster({ brokers: [endpoints.kafka], clientId: namespace });
+  const store = await createRedisCursorStore({ url: endpoints.redis, namespace });
+  const schedule = await createRedisSchedule({ url: endpoints.redis, namespace });
+  const floors = await createRedisFloorStore({ url: endpoints.redis, namespace });
+  const leadership = await createRedisLeadership({ url: endpoints.redis, namespace });
+  const redis = new Redis(endpoints.redis);
+  redis.on('error', () => undefined); // a test may kill its own server
+  const removeKeys = async (): Promise<void> => {
+    const keys = await redis.keys(`${namespace}:*`);
+    // All in one go: a store that loses its keys one by one is filled again and again meanwhile.
+    await Promise.all(keys.map((key) => redis.del(key)));
+  };
+  const topics: string[] = [];
+  return {
+    cluster,
+    codec: createCodec({ registryUrl: endpoints.registry }),
+    store,
+    schedule,
+    floors,
+    leadership,
+    namespace,
+    loseStore: removeKeys,
+    // In the same life of the store: nothing but its content tells that it went back.
+    dumpStore: async () => {
+      const keys = await redis.keys(`${namespace}:*`);
+      const dump = await Promise.all(keys.map(async (key) => [key, await redis.dumpBuffer(key)] as const));
+      return async () => {
+        await removeKeys();
+        for (const [key, value] of dump) await redis.restore(key, 0, value ?? '');
+      };
+    },
+    addPartitions: async (topic, partitions, values) => {
+      const admin = kafkaClient({ kafka: endpoints.kafka }).admin();
+      await admin.connect();
+      await admin.createPartitions({ topicPartitions: [{ topic, count: Math.max(...partitions) + 1 }] });
+      await admin.disconnect();
+      const messages = values.map((value) => ({ value }));
+      for (const partition of partitions) await produce(topic, messages, { partition, kafka: endpoints.kafka });
+    },
+    // Without an age limit: the broker would remove records with timestamps of a test's own choice.
+    newTopic: async (partitionCount) => {
+      const topic = uniqueName('distributor');
+      topics.push(topic);
+      await cluster.catalog.ensure({ topic, partitionCount, replicationFactor: 1, configs: { 'retention.ms': '-1' } });
+      return topic;
+    },
+    openTransaction: async (topic, values) => {
+      const messages = values.map((value) => ({ value }));
+      return (await beginTransaction(topic, messages, { kafka: endpoints.kafka })).commit;
+    },
+    close: async () => {
+      await removeKeys();
+      redis.disconnect();
+      await Promise.all([schedule.close(), store.close(), floors.close(), leadership.close(), cluster.close()]);
+      const own = Object.values(jobTopics(namespace));
+      // Of our own topics some may never have been created.
+      await Promise.allSettled([...topics, ...own].map((topic) => deleteTopic(topic, { kafka: endpoints.kafka })));
+    },
+  };
+}

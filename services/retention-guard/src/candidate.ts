@@ -1,0 +1,44 @@
+/** A partition on its way through a cycle, and what is said of it at the end. */
+import { type FloorLook, type FloorPlace, lowestFloor } from '@tidemark/cursors';
+import { type Offset, offsetMax, offsetMin } from '@tidemark/keyspace';
+import type { PartitionOffsets } from '@tidemark/log';
+import type { PartitionOutcome, PartitionReport } from './report.ts';
+
+export interface Candidate {
+  readonly place: FloorPlace;
+  readonly offsets: PartitionOffsets;
+  /** Below which the policy alone would cut. */
+  readonly policyTarget: Offset;
+  /** Undefined while the place is incomplete. */
+  readonly look: FloorLook | undefined;
+}
+
+/** As it is once the store raised the mark: what lay below had run out. */
+export function afterProposal<Known extends Candidate>(known: Known, mark: Offset): Known {
+  const { look } = known;
+  if (look === undefined) return known;
+  return { ...known, look: { ...look, mark, floors: look.floors.filter(({ offset }) => offset >= mark) } };
+}
+
+export function reportOf(candidate: Candidate, outcome: PartitionOutcome, reason: string): PartitionReport {
+  const { place, offsets, policyTarget, look } = candidate;
+  const lowest = look === undefined ? undefined : lowestFloor(look);
+  const { logStartOffset, highWatermark, lastStableOffset } = offsets;
+  const target = offsetMin(policyTarget, lastStableOffset);
+  const heldFrom = offsetMax(logStartOffset, offsetMin(lowest?.offset ?? target, target));
+  const heldOffsets = target - heldFrom;
+  return {
+    topic: place.topic,
+    partition: place.partition,
+    outcome,
+    reason,
+    logStartOffset,
+    highWatermark,
+    target,
+    ...(look === undefined ? {} : { mark: look.mark }),
+    floor: lowest?.offset,
+    holder: lowest?.holder,
+    cutOffsets: 0n,
+    heldOffsets: look !== undefined && heldOffsets > 0n ? heldOffsets : 0n,
+  };
+}

@@ -1,0 +1,53 @@
+/** The settings of a guard process. */
+import { jobTopics } from '@tidemark/jobs';
+import {
+  connectionSettings,
+  type Environment,
+  flagSetting,
+  integerSetting,
+  loadConfig,
+  programSettings,
+  replicationFactorSetting,
+  z,
+} from '@tidemark/observability';
+import { CYCLE_EVERY_MS, CYCLE_EVERY_MS_MAX, CYCLE_EVERY_MS_MIN } from './limits.ts';
+import { parsePolicies, type RetentionPolicy } from './policy.ts';
+
+const { TIDEMARK_POSTGRES: _unused, ...connections } = connectionSettings;
+
+export const guardSettings = z
+  .object({
+    ...connections,
+    ...programSettings,
+    /** `orders=7d,chat=10GiB,audit=30d+50GiB`: whose truncation the guard owns, and how much of it is kept. */
+    TIDEMARK_GUARD_TOPICS: z.string().transform((text, context): readonly RetentionPolicy[] => {
+      const parsed = parsePolicies(text);
+      if (parsed.kind === 'faults') for (const fault of parsed.faults) context.addIssue(fault);
+      else if (parsed.policies.length === 0) context.addIssue('names no topic; say for example orders=7d');
+      return parsed.kind === 'parsed' ? parsed.policies : [];
+    }),
+    TIDEMARK_GUARD_EVERY_MS: integerSetting({
+      min: CYCLE_EVERY_MS_MIN,
+      max: CYCLE_EVERY_MS_MAX,
+      default: CYCLE_EVERY_MS,
+    }),
+    /** One cycle, its outcome on stdout as JSON lines, and the end. */
+    TIDEMARK_GUARD_ONCE: flagSetting(false),
+    /** Of our own topics, where they do not exist yet. */
+    TIDEMARK_REPLICATION_FACTOR: replicationFactorSetting,
+  })
+  .check(({ value, issues }) => {
+    const own = new Set<string>(Object.values(jobTopics(value.TIDEMARK_NAMESPACE)));
+    for (const { topic } of value.TIDEMARK_GUARD_TOPICS)
+      if (own.has(topic))
+        issues.push({
+          code: 'custom',
+          path: ['TIDEMARK_GUARD_TOPICS'],
+          message: `${topic} is a topic of our own and has its own retention`,
+          input: value,
+        });
+  });
+
+export function readConfig(env: Environment) {
+  return loadConfig({ program: 'guard', settings: guardSettings, env });
+}

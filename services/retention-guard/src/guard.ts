@@ -1,0 +1,153 @@
+/** The guard as a long-running part: a cycle, a pause, a cycle; and what changed is said once. */
+import { describeError, ErrorClass, sleep, TidemarkError } from '@tidemark/keyspace';
+import type { Logger, Metrics } from '@tidemark/observability';
+import { runCycle } from './cycle.ts';
+import { CYCLE_JITTER, YIELD_SPREAD_FACTOR, YIELDS_THAT_SPREAD } from './limits.ts';
+import type { GuardParts } from './parts.ts';
+import { type CycleReport, PartitionOutcome, type PartitionReport } from './report.ts';
+
+export interface GuardOptions extends GuardParts {
+  readonly everyMs: number;
+  readonly replicationFactor: number;
+  readonly logger: Logger;
+  readonly metrics?: GuardMetrics | undefined;
+  readonly onCycle?: (report: CycleReport) => void;
+}
+
+export type GuardMetrics = Pick<
+  Metrics,
+  'guardPartitions' | 'guardOffsetsCut' | 'guardOffsetsHeld' | 'guardCycleTimestampSeconds' | 'guardDriftingTopics'
+>;
+
+export interface Guard {
+  /** Undefined before the first cycle, and after one that could not be run. */
+  readonly lastReport: CycleReport | undefined;
+  /** Why the last cycle could not be run, in words; undefined when it could, and before the first one. */
+  readonly lastFault: string | undefined;
+  /** Resolves when it was stopped; rejects with a fault that waiting does not cure. */
+  readonly ended: Promise<void>;
+  /** Idempotent; resolves when the cycle in hand is over. The clients stay the caller's. */
+  stop(reason: string): Promise<void>;
+}
+
+/** Throws when its own topic is not as it must be, or Kafka cannot be reached at first. */
+export async function startGuard(options: GuardOptions): Promise<Guard> {
+  await options.marks.ensure(options.replicationFactor);
+  const stopping = new AbortController();
+  let last: LastCycle = { report: undefined, fault: undefined };
+  const ended = runCycles(options, stopping.signal, (cycle) => {
+    last = cycle;
+  });
+  // Whoever does not await the end still must not crash the process with it; `ended` keeps its rejection.
+  ended.catch((error: unknown) => options.logger.error({ error }, 'guard.failed'));
+  return {
+    get lastReport() {
+      return last.report;
+    },
+    get lastFault() {
+      return last.fault;
+    },
+    ended,
+    stop: async (reason) => {
+      options.logger.debug({ reason }, 'guard.stopping');
+      stopping.abort();
+      await ended.catch(() => undefined);
+    },
+  };
+}
+
+interface LastCycle {
+  readonly report: CycleReport | undefined;
+  readonly fault: string | undefined;
+}
+
+async function runCycles(options: GuardOptions, signal: AbortSignal, onEnd: (cycle: LastCycle) => void): Promise<void> {
+  const { logger, metrics, everyMs } = options;
+  const speaker = createSpeaker(logger);
+  let yielded = 0;
+  while (!signal.aborted) {
+    try {
+      const report = await runCycle(options);
+      metrics?.guardCycleTimestampSeconds.set(options.nowMs() / 1000);
+      onEnd({ report, fault: undefined });
+      speaker.say(report);
+      count(metrics, report);
+      options.onCycle?.(report);
+      yielded = report.partitions.some(({ outcome }) => outcome === PartitionOutcome.yielded) ? yielded + 1 : 0;
+    } catch (error) {
+      if (isForPeople(error)) throw error;
+      onEnd({ report: undefined, fault: describeError(error) });
+      speaker.sayFailure(error);
+    }
+    await sleep(pauseMs(everyMs, yielded), signal);
+  }
+}
+
+/** Two guards that opened their sessions at the same time would fence each other for ever if both came back as soon as before. */
+function pauseMs(everyMs: number, yielded: number): number {
+  const spread = CYCLE_JITTER * (1 + Math.min(yielded, YIELDS_THAT_SPREAD) * YIELD_SPREAD_FACTOR);
+  return everyMs * (1 - CYCLE_JITTER / 2 + spread * Math.random());
+}
+
+/** A bug or a setting stays what it is; a service that is down, or a topic that changed under us, may be fine next time. */
+function isForPeople(error: unknown): boolean {
+  return !(error instanceof TidemarkError) || error.class === ErrorClass.bug || error.class === ErrorClass.config;
+}
+
+const SAID_AS = {
+  [PartitionOutcome.cut]: 'info',
+  [PartitionOutcome.idle]: 'debug',
+  [PartitionOutcome.held]: 'debug',
+  [PartitionOutcome.unread]: 'info',
+  [PartitionOutcome.yielded]: 'debug',
+  [PartitionOutcome.incomplete]: 'warn',
+  [PartitionOutcome.failed]: 'warn',
+  [PartitionOutcome.beyondLog]: 'error',
+  [PartitionOutcome.refused]: 'error',
+} as const satisfies Record<PartitionOutcome, 'debug' | 'info' | 'warn' | 'error'>;
+
+/** A condition that lasts is said when it begins and when it changes, not in every cycle; a cut is always said. */
+function createSpeaker(logger: Logger): { say(report: CycleReport): void; sayFailure(error: unknown): void } {
+  let said = new Map<string, string>();
+  let failure = '';
+  return {
+    say({ partitions, drift, staleFloors }) {
+      for (const stale of staleFloors) logger.warn({ ...stale }, 'retention.stale_floor_dropped');
+      const now = new Map<string, string>();
+      for (const partition of partitions) {
+        const key = `${partition.topic}/${partition.partition ?? ''}`;
+        const words = `${partition.outcome} ${partition.reason}`;
+        now.set(key, words);
+        if (partition.outcome === PartitionOutcome.cut || said.get(key) !== words)
+          logger[SAID_AS[partition.outcome]]({ ...partition }, `retention.${partition.outcome}`);
+      }
+      for (const [topic, settings] of drift) {
+        const words = settings.join('; ');
+        now.set(`drift ${topic}`, words);
+        if (said.get(`drift ${topic}`) !== words)
+          logger.error({ topic, settings: words }, 'retention.broker_would_delete');
+      }
+      if (failure !== '') logger.info('guard.cycles_again');
+      failure = '';
+      said = now;
+    },
+    sayFailure(error) {
+      const words = describeError(error);
+      if (words !== failure) logger.warn({ error }, 'guard.cycle_not_run');
+      failure = words;
+    },
+  };
+}
+
+function count(metrics: GuardMetrics | undefined, { partitions, drift }: CycleReport): void {
+  if (metrics === undefined) return;
+  for (const outcome of Object.values(PartitionOutcome))
+    metrics.guardPartitions.set(partitions.filter((each) => each.outcome === outcome).length, outcome);
+  metrics.guardOffsetsCut.add(sum(partitions, 'cutOffsets'));
+  metrics.guardOffsetsHeld.set(sum(partitions, 'heldOffsets'));
+  metrics.guardDriftingTopics.set(drift.size);
+}
+
+function sum(partitions: readonly PartitionReport[], field: 'cutOffsets' | 'heldOffsets'): bigint {
+  return partitions.reduce((total, partition) => total + partition[field], 0n);
+}

@@ -1,0 +1,101 @@
+/** What may be proposed for a partition, from everything that was read. Pure. */
+import type { JobState } from '@tidemark/contracts';
+import { type FloorLook, type FloorPlace, lowestFloor } from '@tidemark/cursors';
+import { isTerminal } from '@tidemark/jobs';
+import { type Offset, offsetMin } from '@tidemark/keyspace';
+import type { PartitionOffsets } from '@tidemark/log';
+import { STALE_FLOOR_AFTER_MS } from './limits.ts';
+import { PartitionOutcome } from './report.ts';
+
+export interface PartitionFacts {
+  readonly offsets: PartitionOffsets;
+  /** Below which the policy would cut. */
+  readonly policyTarget: Offset;
+  /** From before the jobs were read; undefined while the place is incomplete. */
+  readonly look: FloorLook | undefined;
+  /** Unfinished jobs that cover the partition, according to Kafka. */
+  readonly required: readonly string[];
+  /** Some job, finished or not, has covered the partition, or it has a mark. */
+  readonly isCovered: boolean;
+  /** Why the store as a whole is not to be believed; undefined when it is. */
+  readonly storeFault: string | undefined;
+}
+
+export type Judgement =
+  | { readonly kind: 'leave'; readonly outcome: PartitionOutcome; readonly reason: string }
+  | { readonly kind: 'propose'; readonly life: string; readonly target: Offset };
+
+export function judge(facts: PartitionFacts): Judgement {
+  const { offsets, look, required, storeFault } = facts;
+  if (storeFault !== undefined) return leave('incomplete', storeFault);
+  if (look === undefined) {
+    if (required.length > 0)
+      return leave('incomplete', `the store has no floors here, but ${these(required)} needs some`);
+    return facts.isCovered
+      ? leave('incomplete', 'the distributor has not filled the floors here yet')
+      : leave('unread', 'no job has covered this partition yet');
+  }
+  const present = new Set(look.floors.map(({ holder }) => holder));
+  const missing = required.filter((holder) => !present.has(holder));
+  if (missing.length > 0) return leave('incomplete', `the floor of ${these(missing)} is missing`);
+  // Whether a reservation ran out is told by the store's clock alone, and only a proposal removes it: it is left to that.
+  const staying = look.floors.filter(
+    ({ holder, reservedUntilMs }) => reservedUntilMs === undefined || required.includes(holder),
+  );
+  const beyond = staying.find(({ offset }) => offset > offsets.highWatermark);
+  if (beyond !== undefined)
+    return leave('beyondLog', `${beyond.holder} needs ${beyond.offset}, the log ends at ${offsets.highWatermark}`);
+  if (look.mark > offsets.lastStableOffset)
+    return leave('beyondLog', `the mark is ${look.mark}, the log is stable up to ${offsets.lastStableOffset}`);
+
+  const low = lowestFloor({ floors: staying });
+  if (low !== undefined && low.offset < look.mark)
+    return leave('held', `${low.holder} needs ${low.offset}, which is below a mark that was never cut at`);
+
+  const target = offsetMin(facts.policyTarget, offsets.lastStableOffset);
+  const wanted = offsetMin(target, low?.offset ?? target);
+  // A mark above the log start is a cut that was promised and not finished.
+  if (wanted > offsets.logStartOffset || look.mark > offsets.logStartOffset)
+    return { kind: 'propose', life: look.life, target };
+  return leave(target > offsets.logStartOffset ? 'held' : 'idle', '');
+}
+
+/** Floors whose job ended long ago, according to Kafka: nobody would drop them any more, and they would hold the log for ever. Reservations run out. */
+export function staleHolders(look: FloorLook, states: ReadonlyMap<string, JobState>, nowMs: number): readonly string[] {
+  return look.floors
+    .filter(({ holder, reservedUntilMs }) => {
+      const state = states.get(holder);
+      if (state === undefined || reservedUntilMs !== undefined || !isTerminal(state.state)) return false;
+      return BigInt(nowMs) - state.updatedAtMs > STALE_FLOOR_AFTER_MS;
+    })
+    .map(({ holder }) => holder);
+}
+
+/** Only what was pinned on this very incarnation of the topic counts; an empty window needs nothing. */
+export function requiredAt(states: Iterable<JobState>, place: FloorPlace): readonly string[] {
+  const holders: string[] = [];
+  for (const state of states) {
+    const window = windowAt(state, place);
+    if (window !== undefined && !isTerminal(state.state) && window.end > window.start) holders.push(state.jobId);
+  }
+  return holders;
+}
+
+export function isCoveredBy(states: Iterable<JobState>, place: FloorPlace): boolean {
+  for (const state of states) if (windowAt(state, place) !== undefined) return true;
+  return false;
+}
+
+function windowAt({ pin, request }: JobState, place: FloorPlace) {
+  if (pin === null || pin.topicId !== place.topicId || request.topic !== place.topic) return undefined;
+  return pin.partitions.find(({ partition }) => partition === place.partition);
+}
+
+function leave(outcome: keyof typeof PartitionOutcome, reason: string): Judgement {
+  return { kind: 'leave', outcome: PartitionOutcome[outcome], reason };
+}
+
+function these(holders: readonly string[]): string {
+  const [first = '', ...others] = holders;
+  return others.length === 0 ? `job ${first}` : `job ${first} (and ${others.length} more)`;
+}

@@ -1,0 +1,20 @@
+/** The report of one cycle for scripts: a JSON line a partition, 64-bit numbers as text. */
+import { type CycleReport, PartitionOutcome } from './report.ts';
+
+const FAULTS: ReadonlySet<PartitionOutcome> = new Set([
+  PartitionOutcome.incomplete,
+  PartitionOutcome.beyondLog,
+  PartitionOutcome.refused,
+  PartitionOutcome.failed,
+]);
+
+/** Returns the exit code: 1 when something could not be looked after. */
+export function printReport({ partitions, drift }: CycleReport, out: { write(text: string): unknown }): 0 | 1 {
+  for (const partition of partitions) out.write(`${JSON.stringify(partition, asText)}\n`);
+  for (const [topic, settings] of drift) out.write(`${JSON.stringify({ topic, drift: settings })}\n`);
+  return partitions.some(({ outcome }) => FAULTS.has(outcome)) ? 1 : 0;
+}
+
+function asText(_: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? value.toString() : value;
+}

@@ -1,0 +1,58 @@
+/** What a cycle says of each partition. */
+import type { Offset } from '@tidemark/keyspace';
+
+export const PartitionOutcome = {
+  /** Records were removed. */
+  cut: 'cut',
+  /** The policy passes nothing that is still there. */
+  idle: 'idle',
+  /** The policy would pass more than a floor allows, and everything below the floor is gone. */
+  held: 'held',
+  /** No job has covered the partition yet, so nobody has said what is needed of it. */
+  unread: 'unread',
+  /** The store does not know all floors. Nothing is cut. */
+  incomplete: 'incomplete',
+  /** A floor or a mark lies beyond the log: it went back, or somebody is wrong. Nothing is cut. */
+  beyondLog: 'beyond_log',
+  /** The topic is missing, or compacted. */
+  refused: 'refused',
+  /** Another guard took its turn. */
+  yielded: 'yielded',
+  failed: 'failed',
+} as const;
+export type PartitionOutcome = (typeof PartitionOutcome)[keyof typeof PartitionOutcome];
+
+export interface PartitionReport {
+  readonly topic: string;
+  /** Undefined when it is about the whole topic. */
+  readonly partition: number | undefined;
+  readonly outcome: PartitionOutcome;
+  /** Empty when there is nothing to explain. */
+  readonly reason: string;
+  readonly logStartOffset?: Offset;
+  readonly highWatermark?: Offset;
+  /** Below which the policy alone would cut. */
+  readonly target?: Offset;
+  readonly mark?: Offset;
+  /** The lowest floor and who holds it; undefined when nobody does. */
+  readonly floor?: Offset | undefined;
+  readonly holder?: string | undefined;
+  /** Offsets removed by this cycle. */
+  readonly cutOffsets: bigint;
+  /** Offsets that only a floor keeps. */
+  readonly heldOffsets: bigint;
+}
+
+export interface StaleFloor {
+  readonly topic: string;
+  readonly partition: number;
+  readonly holder: string;
+}
+
+export interface CycleReport {
+  readonly partitions: readonly PartitionReport[];
+  /** Settings under which the broker itself would remove records, by topic. */
+  readonly drift: ReadonlyMap<string, readonly string[]>;
+  /** Floors of jobs that ended long ago: a crash had left them, and this cycle dropped them. */
+  readonly staleFloors: readonly StaleFloor[];
+}

@@ -1,0 +1,36 @@
+import { createMemoryCluster } from '@tidemark/log/testing';
+import { expect, it } from 'vitest';
+import { policyTargets } from './target.ts';
+
+const SMALL = 100;
+const COUNT = 3_000;
+const LARGE = 900_000;
+
+async function targetOf(sizes: readonly number[], bytes: bigint) {
+  const cluster = createMemoryCluster();
+  const topic = cluster.createTopic('orders');
+  const writer = await cluster.openWriter();
+  await writer.append(sizes.map((size) => ({ topic: 'orders', partition: 0, key: null, value: Buffer.alloc(size) })));
+  const offsets = await cluster.catalog.offsets(topic);
+  const policy = { topic: 'orders', ageMs: undefined, bytes };
+  const { catalog } = cluster;
+  const [target] = await policyTargets({ catalog, reader: cluster.openReader(), topic, offsets, policy, nowMs: 0 });
+  return target;
+}
+
+const small = Array.from({ length: COUNT }, () => SMALL);
+
+it('cuts to the size when records are alike', async () => {
+  expect(await targetOf(small, BigInt(SMALL * 1_000))).toBe(BigInt(COUNT - 1_000));
+});
+
+it.each([
+  ['at the start of the log', [LARGE, ...small]],
+  ['at its end', [...small, LARGE]],
+])('one large record %s does not make it cut a log that is within the size', async (_, sizes) => {
+  expect(await targetOf(sizes, BigInt(SMALL * COUNT + LARGE))).toBe(0n);
+});
+
+it('keeps at least the size behind a large record at the start of the log', async () => {
+  expect(await targetOf([LARGE, ...small], BigInt(SMALL * 1_000))).toBe(BigInt(COUNT + 1 - 1_000));
+});

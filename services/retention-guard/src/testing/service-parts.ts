@@ -1,0 +1,50 @@
+/** The parts of a rig on the real services of the local stack. */
+import { createCodec } from '@tidemark/contracts/registry';
+import { createRedisCursorStore, createRedisFloorStore, createRedisSchedule } from '@tidemark/cursors/redis';
+import { jobTopics } from '@tidemark/jobs';
+import { createKafkaCluster } from '@tidemark/log/kafka';
+import { beginTransaction, deleteTopic, services, uniqueName, uniqueNamespace } from '@tidemark/testkit';
+import { Redis } from 'ioredis';
+import { type GuardRigParts, OURS } from './guard-rig.ts';
+
+/** `redis` points at a private server instead of the stack's. */
+export async function createServiceParts(at: { readonly redis?: string } = {}): Promise<GuardRigParts> {
+  const endpoints = { ...services(), ...at };
+  const namespace = uniqueNamespace('guard');
+  const cluster = createKafkaCluster({ brokers: [endpoints.kafka], clientId: namespace });
+  const address = { url: endpoints.redis, namespace };
+  const store = await createRedisCursorStore(address);
+  const schedule = await createRedisSchedule(address);
+  const floors = await createRedisFloorStore(address);
+  const redis = new Redis(endpoints.redis);
+  redis.on('error', () => undefined); // a test may kill its own server
+  const removeKeys = async (): Promise<void> => {
+    for (const key of await redis.keys(`${namespace}:*`)) await redis.del(key);
+  };
+  const topics: string[] = [];
+  return {
+    cluster,
+    codec: createCodec({ registryUrl: endpoints.registry }),
+    store,
+    schedule,
+    floors,
+    namespace,
+    newTopic: async (partitionCount, configs = OURS) => {
+      const topic = uniqueName('guarded');
+      topics.push(topic);
+      await cluster.catalog.ensure({ topic, partitionCount, replicationFactor: 1, configs });
+      return topic;
+    },
+    openTransaction: async (topic, values) => {
+      const messages = values.map((value) => ({ value }));
+      return (await beginTransaction(topic, messages)).commit;
+    },
+    loseStore: removeKeys,
+    close: async () => {
+      await removeKeys().catch(() => undefined);
+      redis.disconnect();
+      await Promise.all([schedule.close(), store.close(), floors.close(), cluster.close()]);
+      await Promise.allSettled([...topics, ...Object.values(jobTopics(namespace))].map((topic) => deleteTopic(topic)));
+    },
+  };
+}

@@ -1,0 +1,11 @@
+/**
+ * Keeps short-lived records out of V8's old space; import it first.
+ *
+ * V8 counts, for each place in the code that makes objects, how many survive, and allocates those of a place with many
+ * survivors in the old space from then on. Here nearly everything survives one scavenge and dies before the next one: a
+ * chunk lives for a few milliseconds. Once such an object is in the old space it keeps the buffers that it points to until
+ * the next full collection; at 600,000 records a second that was 60 to 90 MB of dead fetch answers.
+ */
+import { setFlagsFromString } from 'node:v8';
+
+setFlagsFromString('--no-allocation-site-pretenuring');
