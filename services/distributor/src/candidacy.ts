@@ -1,7 +1,7 @@
 /**
  * One replica's part in who works: it asks to lead, goes on asking while it does, and waits while another one leads.
  *
- *              leading                         fenced, or sessions fail
+ *              leading                         fenced, or a session failed
  *     waiting ─────────▶ leading (asks each third of the ttl) ─────────▶ waiting, after a rest
  *
  * The lease is a hint: it keeps a standby from fencing a distributor that works. The truth is in Kafka, where the younger
@@ -18,8 +18,8 @@ import type { Logger } from '@tidemark/observability';
 export interface Candidacy {
   /** Once; from a positive answer on the role is held. Throws what the store throws. */
   ask(): Promise<LeadershipAnswer>;
-  /** Resolves to true when this replica leads, to false when the signal is aborted. */
-  awaitTurn(signal: AbortSignal): Promise<boolean>;
+  /** Resolves to true when this replica leads, to false when the signal is aborted. `onLed`: another one leads, for now. */
+  awaitTurn(signal: AbortSignal, onLed: () => void): Promise<boolean>;
   /** Idempotent; a store that cannot be reached forgets by itself. */
   resign(): Promise<void>;
 }
@@ -56,7 +56,7 @@ export function createCandidacy(options: {
 
   return {
     ask,
-    awaitTurn: async (signal) => {
+    awaitTurn: async (signal, onLed) => {
       let leader: string | undefined;
       let isDown = false;
       while (!signal.aborted) {
@@ -69,8 +69,10 @@ export function createCandidacy(options: {
           logger.info({ dependency: 'leadership' }, 'dependency.back');
         }
         if (answer?.kind === 'leading') return true;
-        if (answer !== undefined && leader !== answer.leader)
+        if (answer !== undefined && leader !== answer.leader) {
           logger.info({ leader: answer.leader }, 'distributor.standby');
+          onLed();
+        }
         leader = answer?.leader ?? leader;
         await sleep(Math.min(everyMs, answer?.remainingMs ?? everyMs), signal);
       }

@@ -86,6 +86,28 @@ describe('transactions that fail', () => {
     expect(distributor.phase).toBe('standby');
     expect(await parts.store.snapshot(jobId)).toBeUndefined();
   });
+
+  it('a commit fails while another one leads: it waits instead of fencing that one', async () => {
+    let isLed = false;
+    let asked = 0;
+    const leadership: DistributorOptions['leadership'] = {
+      ...parts.leadership,
+      lead: async () => {
+        asked += 1;
+        return isLed ? { kind: 'led', leader: 'another one', remainingMs: 30 } : { kind: 'leading' };
+      },
+    };
+    const distributor = await rig.start({ leadership, leadershipTtlMs: 90 });
+    isLed = true;
+    parts.cluster.faults.failNext('commit', down('Kafka'));
+    await rig.request({ topic: await topicWith(5) });
+    await waitFor('it to stand by', async () => distributor.phase === 'standby');
+    const before = asked;
+    await waitFor('it to ask again and again', async () => asked > before + 5);
+    expect(distributor.phase).toBe('standby');
+    isLed = false;
+    await waitFor('it to work', async () => distributor.phase === 'running');
+  });
 });
 
 describe('dependencies that are down', () => {

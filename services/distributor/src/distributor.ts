@@ -1,10 +1,12 @@
 /**
  * The life of a distributor: sessions, one after the other, while it leads.
  *
- *     standby --leads--> open (fence, load, fill) -> { look for requests; each second a checkpoint } -> closed
- *        ^                 ^                                             |
- *        |                 +----- backoff <---- any failed commit -------+
- *        +--------- rest, when a younger one fenced us ------------------+
+ *     ask --leads--> open (fence, load, fill) -> { look for requests; each second a checkpoint } -> closed
+ *      ^                                                             |
+ *      +--- backoff after any failed commit, rest when fenced -------+
+ *
+ * It asks before every session: a failed commit may be all that a younger one lets us see of itself, and to open a session
+ * is to fence it.
  *
  * One loop does everything in turn, so a session has one transaction at a time and no two parts of it disagree about what
  * is durable.
@@ -169,15 +171,14 @@ async function liveOut(first: Shard | undefined, life: Life): Promise<void> {
 async function runSessions(first: Shard | undefined, life: Life): Promise<void> {
   const { parts, candidacy, signal, setPhase } = life;
   let shard = first;
-  let mayWork = first !== undefined;
   let failures = 0;
+  const standBy = (): void => {
+    setPhase('standby');
+    forgetNumbers(parts);
+  };
+  if (first === undefined) standBy();
   while (!signal.aborted) {
-    if (!mayWork) {
-      setPhase('standby');
-      forgetNumbers(parts);
-      mayWork = (await candidacy?.awaitTurn(signal)) ?? false;
-      if (!mayWork) break;
-    }
+    if (shard === undefined && candidacy !== undefined && !(await candidacy.awaitTurn(signal, standBy))) break;
     try {
       shard ??= await openFilled(parts, signal);
       setPhase('running');
@@ -188,11 +189,10 @@ async function runSessions(first: Shard | undefined, life: Life): Promise<void> 
       if (signal.aborted) break;
       if (isOfClass(error, ErrorClass.fenced)) {
         parts.logger.warn({ error: describeError(error) }, 'distributor.fenced');
-        if (candidacy === undefined) return setPhase('standby');
-        mayWork = false;
+        standBy();
+        if (candidacy === undefined) return;
         await candidacy.resign();
         // Whoever fenced us may not take part in the lease; it would be fenced by us at once.
-        setPhase('standby');
         await sleep(parts.leadershipTtlMs, signal);
         continue;
       }
@@ -203,11 +203,8 @@ async function runSessions(first: Shard | undefined, life: Life): Promise<void> 
       setPhase('waiting');
       failures += 1;
       if (failures === 1) parts.logger.warn({ error }, 'distributor.session_lost');
-      else if (candidacy !== undefined) {
-        // What keeps this replica from working may not be in the way of another one.
-        await candidacy.resign();
-        mayWork = false;
-      }
+      // What keeps this replica from working may not be in the way of another one.
+      else await candidacy?.resign();
       await sleep(
         backoff({ baseMs: BACKOFF_BASE_MS, maxMs: BACKOFF_MAX_MS, attempt: failures, random: Math.random }),
         signal,
