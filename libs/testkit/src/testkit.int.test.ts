@@ -41,7 +41,7 @@ it('the console consumer returns committed records, byte by byte', async () => {
       ],
     }, // 2, 3, marker 4
   ]);
-  const records = await consoleConsumer({ topic, timeoutMs: 4_000 });
+  const records = await consoleConsumer({ topic, timeoutMs: 15_000 });
   expect(records.map(({ offset, key, value }) => ({ offset, key, value }))).toEqual([
     { offset: 2n, key: bytes, value: bytes },
     { offset: 3n, key: null, value: null },

@@ -43,7 +43,7 @@ it('G7: shows the row that cannot be sent and what waits behind it, and tries it
   await relay.logged('key.parked');
   const status = async () =>
     JSON.parse((await cli(['relay', 'status', '-o', 'json'], env)).out.join('')) as { parked: unknown[] };
-  await waitFor('the parked key', async () => (await status()).parked.length === 1, { timeoutMs: 30_000 });
+  await waitFor('the parked key', async () => (await status()).parked.length === 1);
   expect(await status()).toMatchObject({
     backlog: { rows: 0 },
     parked: [{ topic, key: 'big', position: `${position}`, rows: 2, table: '', bytes: '2005' }],

@@ -51,14 +51,10 @@ it(
     void stream.body?.pipeTo(new WritableStream()).catch(() => {});
     await waitFor('the lag of the job', async () => (await lag()).sum.offsets === '20');
     await deleteTopic(topic, { kafka: broker.address });
-    await waitFor(
-      'the topic to be missed',
-      async () => {
-        const { rows } = await lag();
-        return rows.length === 2 && rows.every(({ state }) => state === 'topic missing');
-      },
-      { timeoutMs: 40_000 },
-    );
+    await waitFor('the topic to be missed', async () => {
+      const { rows } = await lag();
+      return rows.length === 2 && rows.every(({ state }) => state === 'topic missing');
+    });
     // What could bring it back is the asking, so it is asked for a while.
     await new Promise((resolve) => setTimeout(resolve, ROUNDS_MS));
     expect(await topicsOfBroker()).not.toContain(topic);
@@ -73,10 +69,8 @@ it(
   async () => {
     expect(await metrics()).toContain('tidemark_service_up{service="Kafka",program="console"} 1');
     await broker.kill();
-    await waitFor(
-      'Kafka to be found down',
-      async () => /^Kafka: down: /m.test(await (await console_.get('/readyz')).text()),
-      { timeoutMs: 40_000 },
+    await waitFor('Kafka to be found down', async () =>
+      /^Kafka: down: /m.test(await (await console_.get('/readyz')).text()),
     );
     const page = await metrics();
     expect(page).toContain('tidemark_service_up{service="Kafka",program="console"} 0');

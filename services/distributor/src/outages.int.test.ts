@@ -72,7 +72,6 @@ describe('outages', () => {
       const restored = await waitFor(
         'the job in the new store',
         async () => (await rig.parts.store.snapshot(jobId))?.ranges[0],
-        { timeoutMs: 30_000 },
       );
       // The last second of the append-only file, or the last checkpoint: at most what came since is repeated.
       expect(restored.cursor).toBeLessThanOrEqual(20n);
@@ -110,7 +109,7 @@ describe('outages', () => {
       expect((await rig.kinds(jobId)).filter((kind) => kind === 'JobPinned')).toHaveLength(1);
 
       const next = await rig.request({ topic });
-      await waitFor('the next job', async () => (await stateOf(rig, next))?.state === 'RUNNING', { timeoutMs: 30_000 });
+      await waitFor('the next job', async () => (await stateOf(rig, next))?.state === 'RUNNING');
       expect(distributor.phase).toBe('running');
       expect(logger.lines.length).toBeLessThan(20);
     } finally {

@@ -64,7 +64,6 @@ it('P9: killed ten times during 400 inserts/s: rows in the topic = rows committe
     const relay = spawnRelay(test.namespace);
     const before = await highWatermarks(test);
     await waitFor(`the relay of round ${kill} publishes`, async () => (await highWatermarks(test)) > before + 20n, {
-      timeoutMs: 30_000,
       intervalMs: 20,
     });
     // Anywhere in its loop.
@@ -113,20 +112,15 @@ it('P9: of two relays the older is stopped by signal and continued again: nothin
     return relays.find((relay) => rows[0]?.owner.split('/').at(-2) === `${relay.pid}`);
   };
   for (let round = 1; round <= 4; round += 1) {
-    const older = await waitFor('a relay with the lease', owner, { timeoutMs: 30_000 });
+    const older = await waitFor('a relay with the lease', owner);
     const atStop = await highWatermarks(test);
     await waitFor('it publishes', async () => (await highWatermarks(test)) > atStop, {
-      timeoutMs: 30_000,
       intervalMs: 10,
     });
     older.signal('SIGSTOP');
-    const newer = await waitFor('the other one takes over', async () => (await owner()) !== older && owner(), {
-      timeoutMs: 30_000,
-    });
+    const newer = await waitFor('the other one takes over', async () => (await owner()) !== older && owner());
     const atTakeOver = await highWatermarks(test);
-    await waitFor('the newer publishes', async () => (await highWatermarks(test)) > atTakeOver + 50n, {
-      timeoutMs: 30_000,
-    });
+    await waitFor('the newer publishes', async () => (await highWatermarks(test)) > atTakeOver + 50n);
     expect(newer.pid).not.toBe(older.pid);
     older.signal('SIGCONT');
   }

@@ -44,7 +44,7 @@ it('G7, G5 (b): one row of ten is larger than its topic takes: it waits, and its
   await outbox.client.query(
     `insert into ${table} select i, case when i = 3 then repeat('x', ${3 * MIB}) else 'small' end from generate_series(1, 10) i`,
   );
-  await waitFor('the nine others', () => relay.rowsPublished === 9, { timeoutMs: 5_000 });
+  await waitFor('the nine others', () => relay.rowsPublished === 9);
   const others = ['1', '10', '2', '4', '5', '6', '7', '8', '9'];
   expect(await keysIn(test, topic)).toEqual(others);
   const [parked, ...more] = await parkedIn(test);
@@ -61,7 +61,7 @@ it('G7, G5 (b): one row of ten is larger than its topic takes: it waits, and its
   await outbox.client.query(`insert into ${table} values (11, 'small')`);
   await waitFor('the row of another key', () => relay.rowsPublished === 10);
   // Of all rows, clean-up leaves the two that wait.
-  await waitFor('the others to be removed', async () => (await rowsLeft(test)) === 2, { timeoutMs: 10_000 });
+  await waitFor('the others to be removed', async () => (await rowsLeft(test)) === 2);
   const before = process.cpuUsage();
   await new Promise((resolve) => setTimeout(resolve, 2_000));
   const { user, system } = process.cpuUsage(before);
@@ -70,14 +70,14 @@ it('G7, G5 (b): one row of ten is larger than its topic takes: it waits, and its
 
   // Nobody tells the relay.
   await limitRecords(topic, 4 * MIB);
-  await waitFor('both rows of the key', () => relay.rowsPublished === 12, { timeoutMs: 30_000 });
+  await waitFor('both rows of the key', () => relay.rowsPublished === 12);
   const sent = (await test.readAll(topic)).filter((record) => record.key?.toString() === '3');
   const bodies = await Promise.all(
     sent.map(async (record) => JSON.parse(await jsonOf(codec, record)) as { body: string }),
   );
   expect(bodies.map(({ body }) => (body.length > 100 ? 'large' : body))).toEqual(['large', 'later']);
   expect(await parkedIn(test)).toEqual([]);
-  await waitFor('an empty outbox', async () => (await rowsLeft(test)) === 0, { timeoutMs: 10_000 });
+  await waitFor('an empty outbox', async () => (await rowsLeft(test)) === 0);
 });
 
 it('P9: keys are parked and freed while every commit fails before or after it took place: each row once, in order', {
@@ -110,7 +110,7 @@ it('P9: keys are parked and freed while every commit fails before or after it to
     await write('large', 600_000);
     await write('mixed', round % 5 === 2 ? 600_000 : 10);
   }
-  await waitFor('both keys to be parked', async () => (await parkedIn(test)).length === 2, { timeoutMs: 30_000 });
+  await waitFor('both keys to be parked', async () => (await parkedIn(test)).length === 2);
   await first.stop('test');
   await test.startRelay(options);
   await write('mixed', 10);
@@ -120,7 +120,7 @@ it('P9: keys are parked and freed while every commit fails before or after it to
     timeoutMs: 60_000,
     intervalMs: 500,
   });
-  await waitFor('nothing to be parked', async () => (await parkedIn(test)).length === 0, { timeoutMs: 30_000 });
+  await waitFor('nothing to be parked', async () => (await parkedIn(test)).length === 0);
   expect(await numbersByKey(codec, await test.readAll(topic))).toEqual(countedUp(counts));
 });
 
@@ -146,7 +146,7 @@ it('P9: a row that was published before an earlier one of its key was committed 
   await later.query('commit');
   await waitFor('the key to wait from the first one on', async () => (await parkedIn(test))[0]?.position === lowest);
   await limitRecords(topic, MIB);
-  await waitFor('all', async () => (await parkedIn(test)).length === 0, { timeoutMs: 30_000 });
+  await waitFor('all', async () => (await parkedIn(test)).length === 0);
   expect((await test.readAll(topic)).map(({ position }) => position)).toEqual([highest, lowest, middle]);
 });
 
@@ -171,13 +171,13 @@ it('a row that the broker refuses is found in its batch, and parked; asked to, t
       await writer.commit(records);
     }),
   });
-  await waitFor('the rows of the other keys', () => relay.rowsPublished === 9, { timeoutMs: 15_000 });
+  await waitFor('the rows of the other keys', () => relay.rowsPublished === 9);
   expect(await parkedIn(test)).toMatchObject([{ key: 'bad', reason: expect.stringContaining('INVALID_RECORD') }]);
   isRefusing = false;
   const asking = openPostgresOutbox({ url: outbox.url, namespace, relay: 'main', owner: 'test' });
   onTestFinished(() => asking.close());
   await asking.reader.askRetry({ topic, key: 'bad' });
-  await waitFor('its rows, too', () => relay.rowsPublished === 12, { timeoutMs: 10_000 });
+  await waitFor('its rows, too', () => relay.rowsPublished === 12);
   expect(await numbersByKey(codec, await test.readAll(topic))).toEqual(countedUp(counts));
   await waitFor('the wish to be taken', async () => {
     const { rows } = await outbox.client.query(`select from ${outbox.schema}.relay_retries`);
@@ -211,7 +211,7 @@ it('when nothing more can be remembered the relay stops, and says so; one that s
   // The last row can still not be sent, but now it finds room.
   await limitRecords(topic, 4_000);
   const healed = await test.startRelay();
-  await waitFor('the other rows', () => healed.rowsPublished === 1_000, { timeoutMs: 40_000 });
+  await waitFor('the other rows', () => healed.rowsPublished === 1_000);
   await waitFor('the last one to be parked', async () => {
     const parked = await parkedIn(test);
     return parked.length === 1 && parked[0]?.key === 'one more';

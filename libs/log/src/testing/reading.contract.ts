@@ -100,11 +100,11 @@ export function readingContract(harness: () => LogHarness): void {
       end: toOffset(9),
       recordsMax: 9,
       bytesMax: 999,
-      waitMs: 8_000,
+      waitMs: 60_000,
     });
     await append(cluster, numbered(topic, 0, 1));
     expect(await waiting).toMatchObject({ kind: 'chunk', chunk: { end: 0n } });
-    expect(performance.now() - startedMs).toBeLessThan(6_000);
+    expect(performance.now() - startedMs).toBeLessThan(50_000);
     await reader.close();
   });
 
@@ -114,7 +114,7 @@ export function readingContract(harness: () => LogHarness): void {
     const reader = cluster.openReader();
     const giveUp = new AbortController();
     const request = { source: sourceOf(topic), cursor: toOffset(-1), end: toOffset(9), recordsMax: 9, bytesMax: 999 };
-    const waiting = refusal(reader.read({ ...request, waitMs: 8_000, signal: giveUp.signal }));
+    const waiting = refusal(reader.read({ ...request, waitMs: 60_000, signal: giveUp.signal }));
     giveUp.abort();
     expect(await waiting).toMatchObject({ class: 'unavailable', code: 'ABORTED' });
     await append(cluster, numbered(topic, 0, 1));

@@ -84,7 +84,7 @@ export function replicaScenarios(where: string, rigOf: RigOf): void {
       const diedAtMs = performance.now();
       await works(second.distributor);
       // Its lease is over, and what it takes to open a session on a loaded machine.
-      expect(performance.now() - diedAtMs).toBeLessThan(TTL_MS + 3_000);
+      expect(performance.now() - diedAtMs).toBeLessThan(TTL_MS + 20_000);
       await rig.settleAll(jobId);
       expect(await rig.ended(jobId)).toMatchObject({ state: 'COMPLETED' });
 

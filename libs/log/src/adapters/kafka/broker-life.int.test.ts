@@ -90,7 +90,7 @@ describe('a broker that is not well', () => {
     };
     const patientMs = await failingRead();
     // From then on the caller sets the pace: one attempt each, which a closed port refuses at once.
-    expect(patientMs).toBeLessThan(15_000);
+    expect(patientMs).toBeLessThan(45_000);
     expect(await failingRead()).toBeLessThan(patientMs);
     await expect(writer.append([{ topic: source.topic, partition: 0, key: null, value: null }])).rejects.toMatchObject({
       class: 'unavailable',
@@ -125,7 +125,7 @@ describe('a broker that is not well', () => {
     const stopOf = async (source: Source) => {
       const startedMs = performance.now();
       const { stop, cursor } = await readAll({ reader, source, end: 2n });
-      expect(performance.now() - startedMs).toBeLessThan(5_000);
+      expect(performance.now() - startedMs).toBeLessThan(30_000);
       return { stop, cursor };
     };
     expect(await stopOf(unknownCodec)).toMatchObject({
