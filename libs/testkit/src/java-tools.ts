@@ -4,7 +4,7 @@
  */
 import { type CommandResult, ensureKafkaJars, findJavas, javaArguments, readConfig, run } from '@tidemark/stack';
 import { type ConsoleRecord, parseConsoleLine } from './console-format.ts';
-import { CONSOLE_IDLE_MS, TOOL_TIMEOUT_MS } from './limits.ts';
+import { CONSOLE_IDLE_MS, TOOL_TIMEOUT_MS, WAIT_TIMEOUT_MS } from './limits.ts';
 import { services, uniqueName } from './services.ts';
 import type { OnBroker } from './topics.ts';
 
@@ -43,7 +43,7 @@ async function runTool(mainClass: string, args: readonly string[], options: Tool
 
 /**
  * What Apache's console consumer prints of a partition, byte by byte. It ends after `maxMessages`, or when nothing came
- * for `timeoutMs`; records above `toOffset` are left out.
+ * for `timeoutMs`; records above `toOffset` are left out. Name the number where it is known: then nothing waits.
  */
 export async function consoleConsumer(
   options: {
@@ -69,7 +69,10 @@ export async function consoleConsumer(
     ...['--bootstrap-server', options.kafka ?? services().kafka, '--topic', options.topic],
     ...['--partition', String(options.partition ?? 0), '--offset', String(options.fromOffset ?? 'earliest')],
     ...['--isolation-level', options.isolation ?? 'read_committed'],
-    ...['--timeout-ms', String(options.timeoutMs ?? CONSOLE_IDLE_MS)],
+    ...[
+      '--timeout-ms',
+      String(options.timeoutMs ?? (options.maxMessages === undefined ? CONSOLE_IDLE_MS : WAIT_TIMEOUT_MS)),
+    ],
     ...(options.maxMessages === undefined ? [] : ['--max-messages', String(options.maxMessages)]),
     ...Object.entries(format).flatMap(([key, value]) => ['--formatter-property', `${key}=${value}`]),
   ]);

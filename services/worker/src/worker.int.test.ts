@@ -106,7 +106,7 @@ it('delivers what the console consumer of Kafka prints, over aborted and interle
     { outcome: 'abort', messages: messages(3, 9) },
     { outcome: 'abort', messages: [] },
   ]);
-  const expected = await consoleConsumer({ topic, maxMessages: 6, timeoutMs: 60_000 });
+  const expected = await consoleConsumer({ topic, maxMessages: 6 });
   const { handler, offsets } = recordingHandler();
   const job = await bench.install({ topic, handler: handler.name, chunkRecords: 2 });
   await bench.work([handler]);
