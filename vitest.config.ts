@@ -27,8 +27,8 @@ export default defineConfig({
           include: ending('int.test.ts'),
           exclude: ['**/node_modules/**'],
           globalSetup: ['libs/testkit/src/global-setup.ts'],
-          testTimeout: 120_000, // a private broker takes half a minute to start beside two others
-          hookTimeout: 120_000, // a private broker may start beside two others
+          testTimeout: 240_000, // several waits of a minute each, of which the one that fails tells what did not come
+          hookTimeout: 240_000, // a private broker may start beside two others
         },
       },
       {

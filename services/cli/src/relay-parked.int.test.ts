@@ -23,9 +23,7 @@ async function limitRecords(topic: string, bytes: number): Promise<void> {
   await admin.disconnect();
 }
 
-it('G7: shows the row that cannot be sent and what waits behind it, and tries it again when asked', {
-  timeout: 90_000,
-}, async () => {
+it('G7: shows the row that cannot be sent and what waits behind it, and tries it again when asked', async () => {
   const namespace = uniqueNamespace('cli');
   const env = environmentOf(namespace);
   const outbox = await openTestOutbox({ url: services().postgres, namespace });

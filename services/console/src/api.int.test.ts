@@ -8,7 +8,7 @@ import { consoleOn, type TestConsole } from './testing/console-on.ts';
 import { openScene, type Scene } from './testing/scene.ts';
 import * as schemas from './view/schemas.ts';
 
-const START_TIMEOUT_MS = 120_000;
+const START_TIMEOUT_MS = 240_000;
 /** Nobody listens there. */
 const NO_REDIS = 'redis://127.0.0.1:1';
 

@@ -5,7 +5,7 @@ import { consoleOn, type TestConsole } from './testing/console-on.ts';
 import { openScene, type Scene } from './testing/scene.ts';
 import * as schemas from './view/schemas.ts';
 
-const START_TIMEOUT_MS = 180_000;
+const START_TIMEOUT_MS = 240_000;
 /** Several rounds of a console that is being watched. */
 const ROUNDS_MS = 10_000;
 

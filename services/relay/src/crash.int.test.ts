@@ -55,9 +55,7 @@ async function untilPublished(test: RelayTest, counts: ReadonlyMap<string, numbe
   });
 }
 
-it('P9: killed ten times during 400 inserts/s: rows in the topic = rows committed, none twice, per key in order', {
-  timeout: 180_000,
-}, async () => {
+it('P9: killed ten times during 400 inserts/s: rows in the topic = rows committed, none twice, per key in order', async () => {
   const test = await openRelayTest();
   const writers = await writeSteadily(test, 400);
   for (let kill = 1; kill <= 10; kill += 1) {
@@ -78,9 +76,7 @@ it('P9: killed ten times during 400 inserts/s: rows in the topic = rows committe
   expect(sent.length).toBeGreaterThan(4_000);
 });
 
-it('P9: killed six times while rows that the topic does not take come and are taken later: each once, per key in order', {
-  timeout: 180_000,
-}, async () => {
+it('P9: killed six times while rows that the topic does not take come and are taken later: each once, per key in order', async () => {
   const test = await openRelayTest();
   await limitRecords(test.topic, TAKES_SMALL);
   const writers = await writeSteadily(test, 200, () => (Math.random() < 0.02 ? 'x'.repeat(2 * TAKES_SMALL) : ''));
@@ -99,9 +95,7 @@ it('P9: killed six times while rows that the topic does not take come and are ta
   expect(await numbersByKey(test.codec, await test.readAll(test.topic))).toEqual(countedUp(writers.counts));
 });
 
-it('P9: of two relays the older is stopped by signal and continued again: nothing is lost or sent twice', {
-  timeout: 180_000,
-}, async () => {
+it('P9: of two relays the older is stopped by signal and continued again: nothing is lost or sent twice', async () => {
   const test = await openRelayTest();
   const writers = await writeSteadily(test, 300);
   const relays = [spawnRelay(test.namespace), spawnRelay(test.namespace)];

@@ -20,7 +20,7 @@ const RIGHTS_KEPT = {
 let kafka: PrivateService;
 beforeAll(async () => {
   kafka = await privateKafka({ settings: { ...HANGING_ALLOWED, ...RIGHTS_KEPT } });
-}, 120_000);
+});
 afterAll(() => kafka.stop());
 
 type Records = readonly OutgoingRecord[];

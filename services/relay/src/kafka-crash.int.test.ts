@@ -3,9 +3,7 @@ import { privateKafka, waitFor } from '@tidemark/testkit';
 import { expect, it, onTestFinished } from 'vitest';
 import { numbersByKey, openRelayTest } from './testing/harness.ts';
 
-it('G5 (c), G6: 1,000 events of one key while the broker is killed once and stopped once: each once, in order', {
-  timeout: 180_000,
-}, async () => {
+it('G5 (c), G6: 1,000 events of one key while the broker is killed once and stopped once: each once, in order', async () => {
   const kafka = await privateKafka();
   onTestFinished(() => kafka.stop());
   const test = await openRelayTest({ kafka: kafka.address });

@@ -31,9 +31,7 @@ async function rowsLeft({ outbox }: RelayTest): Promise<number> {
   return Number(rows[0]?.count);
 }
 
-it('G7, G5 (b): one row of ten is larger than its topic takes: it waits, and its key with it, until the topic takes it', {
-  timeout: 60_000,
-}, async () => {
+it('G7, G5 (b): one row of ten is larger than its topic takes: it waits, and its key with it, until the topic takes it', async () => {
   const test = await openRelayTest();
   const { topic, outbox, codec } = test;
   const table = `${outbox.schema}.docs`;
@@ -80,9 +78,7 @@ it('G7, G5 (b): one row of ten is larger than its topic takes: it waits, and its
   await waitFor('an empty outbox', async () => (await rowsLeft(test)) === 0);
 });
 
-it('P9: keys are parked and freed while every commit fails before or after it took place: each row once, in order', {
-  timeout: 90_000,
-}, async () => {
+it('P9: keys are parked and freed while every commit fails before or after it took place: each row once, in order', async () => {
   const test = await openRelayTest();
   const { namespace, topic, outbox, cluster, codec } = test;
   await limitRecords(topic, 500_000);
@@ -124,9 +120,7 @@ it('P9: keys are parked and freed while every commit fails before or after it to
   expect(await numbersByKey(codec, await test.readAll(topic))).toEqual(countedUp(counts));
 });
 
-it('P9: a row that was published before an earlier one of its key was committed is not sent again when that is freed', {
-  timeout: 60_000,
-}, async () => {
+it('P9: a row that was published before an earlier one of its key was committed is not sent again when that is freed', async () => {
   const test = await openRelayTest();
   const { namespace, topic, outbox } = test;
   await limitRecords(topic, 500_000);
@@ -150,9 +144,7 @@ it('P9: a row that was published before an earlier one of its key was committed 
   expect((await test.readAll(topic)).map(({ position }) => position)).toEqual([highest, lowest, middle]);
 });
 
-it('a row that the broker refuses is found in its batch, and parked; asked to, the relay tries it again', {
-  timeout: 60_000,
-}, async () => {
+it('a row that the broker refuses is found in its batch, and parked; asked to, the relay tries it again', async () => {
   const test = await openRelayTest();
   const { namespace, topic, outbox, cluster, codec } = test;
   let isRefusing = true;
@@ -185,9 +177,7 @@ it('a row that the broker refuses is found in its batch, and parked; asked to, t
   });
 });
 
-it('when nothing more can be remembered the relay stops, and says so; one that starts makes room first', {
-  timeout: 60_000,
-}, async () => {
+it('when nothing more can be remembered the relay stops, and says so; one that starts makes room first', async () => {
   const test = await openRelayTest();
   const { topic, outbox, namespace } = test;
   const other = await test.createTopic();

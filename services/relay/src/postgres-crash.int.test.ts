@@ -25,9 +25,7 @@ async function connect(url: string): Promise<Client> {
   return client;
 }
 
-it('G13: transaction ids that a crash hands out again are not taken for published ones', {
-  timeout: 120_000,
-}, async () => {
+it('G13: transaction ids that a crash hands out again are not taken for published ones', async () => {
   const postgres = await startPostgres(LAZY);
   const test = await openRelayTest({ postgres: postgres.address });
   const { namespace, topic } = test;
@@ -56,9 +54,7 @@ it('G13: transaction ids that a crash hands out again are not taken for publishe
   expect(keys.sort(byText)).toEqual(published.sort(byText));
 });
 
-it('G12, G13: a hot standby is refused while a transaction is open on the primary, and a running relay goes on after its promotion', {
-  timeout: 120_000,
-}, async () => {
+it('G12, G13: a hot standby is refused while a transaction is open on the primary, and a running relay goes on after its promotion', async () => {
   const primary = await startPostgres();
   const test = await openRelayTest({ postgres: primary.address });
   const { namespace, topic } = test;

@@ -22,7 +22,7 @@ import { runPostgresProgram, startStandby } from './testing/standby.ts';
 let other: PrivatePostgres;
 beforeAll(async () => {
   other = await privatePostgres();
-}, 120_000);
+});
 afterAll(() => other.stop());
 
 /** Writes one row a key, each in a transaction of its own; returns their ids. */
@@ -54,9 +54,7 @@ async function expectExact(
   expect([...published.values()].flat()).toHaveLength([...truth.values()].flat().length + extra.length);
 }
 
-it('G16, P9: a dump restored into another cluster: what is published is skipped, what is not is sent, what is missing is told', {
-  timeout: 90_000,
-}, async () => {
+it('G16, P9: a dump restored into another cluster: what is published is skipped, what is not is sent, what is missing is told', async () => {
   const test = await openRelayTest();
   const { outbox, namespace, topic } = test;
   const small = await test.createTopic();
@@ -123,9 +121,7 @@ async function restore(dump: string): Promise<Client> {
   return connect(other.address);
 }
 
-it('G16, P9: a promoted standby that lost commits: they are told, and its own rows are sent once', {
-  timeout: 90_000,
-}, async () => {
+it('G16, P9: a promoted standby that lost commits: they are told, and its own rows are sent once', async () => {
   const test = await openRelayTest({ postgres: other.address });
   const { outbox, namespace, topic } = test;
   await keepRows(outbox.client, namespace);

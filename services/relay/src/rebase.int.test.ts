@@ -19,9 +19,7 @@ async function forgetPositions(test: RelayTest): Promise<void> {
   await waitFor('the topic of positions to be gone', async () => !(await test.cluster.catalog.describe(topic)));
 }
 
-it('P9: a position that was lost is found again by the ids in the topics, also when the rebase is cut short', {
-  timeout: 60_000,
-}, async () => {
+it('P9: a position that was lost is found again by the ids in the topics, also when the rebase is cut short', async () => {
   const test = await openRelayTest();
   const { outbox, namespace, topic, cluster } = test;
   const small = await test.createTopic();
@@ -91,9 +89,7 @@ it('P9: a position that was lost is found again by the ids in the topics, also w
   expect([...all.values()].flat()).toHaveLength(11);
 });
 
-it('P9: keys go to other partitions when a person accepts it, and the report says from where on', {
-  timeout: 60_000,
-}, async () => {
+it('P9: keys go to other partitions when a person accepts it, and the report says from where on', async () => {
   const test = await openRelayTest();
   const { topic, cluster } = test;
   const rebase = rebaseOf(test);

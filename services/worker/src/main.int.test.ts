@@ -134,7 +134,7 @@ it('F3: SIGTERM in the middle of a chunk ends with exit 0, the settled prefix, a
   expect(cursor).toBeGreaterThanOrEqual(ROUNDS - 1);
   expect(await test.offsets()).toEqual(numbers(0, cursor));
   expect((await job.ranges())[0]?.counters.maybeRedelivered).toBe(0n);
-}, 240_000);
+});
 
 it('P4: five SIGKILLs of a worker lose nothing and repeat at most one chunk each', async () => {
   const test = await setUp(2_000);
@@ -160,7 +160,7 @@ it('P4: five SIGKILLs of a worker lose nothing and repeat at most one chunk each
   expect(ranges).toMatchObject([{ cursor: 1_999n, counters: { ok: 2_000n } }]);
   expect(Number(ranges[0]?.counters.maybeRedelivered)).toBeLessThanOrEqual(5 * chunkRecords);
   expect(Number(ranges[0]?.counters.maybeRedelivered)).toBeGreaterThanOrEqual(repeats(offsets));
-}, 180_000);
+});
 
 it('P4: SIGKILLs between parking and settling lose no parked record, and repeat at most a chunk and a batch each', async () => {
   const test = await setUp(300);
@@ -193,7 +193,7 @@ it('P4: SIGKILLs between parking and settling lose no parked record, and repeat 
   // Every fifth record is a parked one, and a batch is all that are due.
   expect(repeats(offsets)).toBeLessThanOrEqual(4 * (chunkRecords + 60));
   expect(Number(ranges[0]?.counters.maybeRedelivered)).toBeGreaterThanOrEqual(repeats(offsets));
-}, 120_000);
+});
 
 it('E8: a worker that was stopped in mid-chunk past its lease does nothing more when it wakes', async () => {
   const test = await setUp(100);

@@ -27,7 +27,7 @@ afterAll(async () => {
   await removeNamespace(url, namespace);
 });
 
-it('Redis and its twin agree on every answer and every look', { timeout: 120_000 }, async () => {
+it('Redis and its twin agree on every answer and every look', async () => {
   const seen = new Set<string>();
   await fc.assert(
     fc.asyncProperty(floorHistory, (each) => playOnBoth(each, seen)),

@@ -26,7 +26,7 @@ afterAll(async () => {
   await removeNamespace(url, namespace);
 });
 
-it('Redis and its twin agree on every answer and every snapshot', { timeout: 120_000 }, async () => {
+it('Redis and its twin agree on every answer and every snapshot', async () => {
   const seen = new Set<string>();
   await fc.assert(
     fc.asyncProperty(history, (each) => playOnBoth(each, seen)),
