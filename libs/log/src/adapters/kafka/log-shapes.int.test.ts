@@ -151,7 +151,10 @@ describe('D1: compression of other producers', () => {
       properties: { 'batch.size': '131072', 'linger.ms': '100' },
     });
 
-  it('D1: every codec in one log: all values are those that the console consumer prints', async () => {
+  // Six virtual machines, one after the other.
+  it('D1: every codec in one log: all values are those that the console consumer prints', {
+    timeout: 600_000,
+  }, async () => {
     const topic = await createTopic(uniqueName('d1'));
     for (const compression of ['none', 'gzip', 'snappy', 'lz4', 'zstd'] as const) await fill(topic, compression);
     const { ours, judges, reading } = await judge(topic, { recordsMax: 300 });
