@@ -6,7 +6,7 @@ import { sleep } from '@tidemark/keyspace';
 import { type Chance, chanceOf } from '@tidemark/testkit/chance';
 import { openTestOutbox, type TestOutbox } from '../test-outbox.ts';
 import type { Delivered, Delivery } from './delivery.ts';
-import { CRASH_AFTER_MS } from './limits.ts';
+import { CRASH_AFTER_COMMITS, CRASH_LOOK_MS } from './limits.ts';
 import { planOf } from './plan.ts';
 import type { Plant } from './plants.ts';
 import { BY_READER } from './reading.ts';
@@ -102,7 +102,7 @@ async function runActs(outbox: TestOutbox, { seed, server }: InterleavingOptions
   for (let act = 0; act <= crashes; act += 1) {
     const playing = play(outbox, { seed: seed + act * 1_000_003, act, prepares: server === undefined }, tally);
     if (server === undefined || act === crashes) await playing;
-    else await crashDuring(playing, server, chance);
+    else await crashDuring(playing, server, () => tally.commits, chance);
   }
 }
 
@@ -125,10 +125,18 @@ async function play(
 async function crashDuring(
   playing: Promise<void>,
   server: NonNullable<InterleavingOptions['server']>,
+  commits: () => number,
   chance: Chance,
 ): Promise<void> {
-  const ended = playing.catch(() => {}); // their sessions are gone
-  await sleep(chance.between(...CRASH_AFTER_MS));
+  let isPlayed = false;
+  const ended = playing
+    .catch(() => {}) // their sessions are gone
+    .finally(() => {
+      isPlayed = true;
+    });
+  // Counted, not timed: a slow machine has written as much as a fast one by then.
+  const enough = commits() + chance.between(...CRASH_AFTER_COMMITS);
+  while (!isPlayed && commits() < enough) await sleep(CRASH_LOOK_MS);
   await server.crash();
   await ended;
   await server.restart();

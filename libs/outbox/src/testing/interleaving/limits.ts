@@ -34,8 +34,9 @@ export const PAGE_ROWS_MAX = 12;
 /** While a crashed server comes back. */
 export const READER_RETRY_MS = 50;
 
-/** When the server crashes, after the writers have begun; from, to. */
-export const CRASH_AFTER_MS = [150, 500] as const;
+/** After how many commits of the writers the server crashes, of some 150; from, to. */
+export const CRASH_AFTER_COMMITS = [10, 60] as const;
+export const CRASH_LOOK_MS = 2;
 
 /** A wrong reader says the same of hundreds of rows. */
 export const FAULTS_TOLD_MAX = 8;

@@ -7,6 +7,7 @@ import type { Step, TransactionPlan, Verdict } from './plan.ts';
 import { topicOf } from './stage.ts';
 
 export interface Tally {
+  commits: number;
   rollbacks: number;
   rollbacksToSavepoint: number;
   prepared: number;
@@ -15,7 +16,7 @@ export interface Tally {
 }
 
 export function newTally(): Tally {
-  return { rollbacks: 0, rollbacksToSavepoint: 0, prepared: 0, refused: new Map() };
+  return { commits: 0, rollbacks: 0, rollbacksToSavepoint: 0, prepared: 0, refused: new Map() };
 }
 
 /** Serialisation, deadlock, a key that is taken, a snapshot that cannot see a deferrable key, no slot to prepare in. */
@@ -98,6 +99,7 @@ async function runTransaction(writer: Writer, plan: TransactionPlan, name: strin
     preparations.later(gid, plan.verdict, plan.preparedForMs);
   }
   if (plan.verdict === 'rollback') tally.rollbacks += 1;
+  else tally.commits += 1;
 }
 
 function noteRefusal(tally: Tally, error: unknown): void {
