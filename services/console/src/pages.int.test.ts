@@ -5,13 +5,10 @@ import { join } from 'node:path';
 import { chromium as findChromium, uniqueNamespace, waitFor } from '@tidemark/testkit';
 import axe from 'axe-core';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { consoleOn, type TestConsole } from './testing/console-on.ts';
 import { HOSTILE } from './testing/hostile.ts';
 import { openScene, playEverything, type Scene } from './testing/scene.ts';
-
-/** The scene starts three programs and a browser beside other tests. */
-const SCENE_TIMEOUT_MS = 240_000;
 
 /** A browser on two cores with much else to do. */
 const PAGE_TIMEOUT_MS = 90_000;
@@ -20,7 +17,18 @@ const PAGE_TIMEOUT_MS = 90_000;
 const MARKUP = `document.querySelectorAll('main script, main img, main iframe, main [onerror], [href^="javascript"]').length`;
 
 const SIZES = { wide: { width: 1280, height: 800 }, narrow: { width: 400, height: 800 } } as const;
-const SCHEMES = ['light', 'dark'] as const;
+
+/** Widths change the layout and schemes the colours: each of both once; all four where a person wants the pictures. */
+const LOOKS = [
+  ['light', 'wide'],
+  ['dark', 'narrow'],
+  ...(process.env['TIDEMARK_SCREENSHOTS']
+    ? ([
+        ['dark', 'wide'],
+        ['light', 'narrow'],
+      ] as const)
+    : []),
+] as const;
 
 let scene: Scene;
 let play: Awaited<ReturnType<typeof playEverything>>;
@@ -36,14 +44,14 @@ beforeAll(async () => {
   play = await playEverything(scene);
   running = await consoleOn(scene.namespace);
   browser = await chromium.launch({ executablePath, args: [...args] });
-}, SCENE_TIMEOUT_MS);
+});
 
 afterAll(async () => {
   await browser?.close();
   await running?.stop('test');
   await play?.close();
   await scene?.close();
-}, SCENE_TIMEOUT_MS);
+});
 
 interface Visit {
   readonly page: Page;
@@ -94,26 +102,20 @@ async function settled(page: Page): Promise<void> {
   await waitFor('the first picture', async () => !(await textOf(page)).includes('Looking'));
 }
 
-describe.each(SCHEMES)('in %s', (colorScheme) => {
-  it.each(Object.entries(SIZES))(
-    'L4: every page at %s shows texts as texts, without a fault',
-    async (size, viewport) => {
-      const context = await browser.newContext({ colorScheme, viewport, reducedMotion: 'reduce' });
-      const { page, faults } = await visit(context);
-      for (const [name, path] of Object.entries(PATHS())) {
-        await page.goto(new URL(path, running.url).href);
-        await settled(page);
-        await page.screenshot({ path: join(folder, `${name}-${size}-${colorScheme}.png`), fullPage: true });
-        expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), `${name} fits`).toBe(true);
-        expect(await page.evaluate(MARKUP), `${name} holds no markup but ours`).toBe(0);
-        expect(await textOf(page), `${name} shows no nonsense`).not.toMatch(/NaN|undefined|\[object/);
-        expect(await violations(page), name).toEqual([]);
-      }
-      expect(faults).toEqual([]);
-      await context.close();
-    },
-    SCENE_TIMEOUT_MS,
-  );
+it.each(LOOKS)('L4: every page in %s and %s shows texts as texts, without a fault', async (colorScheme, size) => {
+  const context = await browser.newContext({ colorScheme, viewport: SIZES[size], reducedMotion: 'reduce' });
+  const { page, faults } = await visit(context);
+  for (const [name, path] of Object.entries(PATHS())) {
+    await page.goto(new URL(path, running.url).href);
+    await settled(page);
+    await page.screenshot({ path: join(folder, `${name}-${size}-${colorScheme}.png`), fullPage: true });
+    expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), `${name} fits`).toBe(true);
+    expect(await page.evaluate(MARKUP), `${name} holds no markup but ours`).toBe(0);
+    expect(await textOf(page), `${name} shows no nonsense`).not.toMatch(/NaN|undefined|\[object/);
+    expect(await violations(page), name).toEqual([]);
+  }
+  expect(faults).toEqual([]);
+  await context.close();
 });
 
 /** As the browser lays it out: a line break is a space. */
