@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 const everywhere = ['libs/**', 'services/**', 'infra/**'];
 const ending = (suffix: string): string[] => everywhere.map((folder) => `${folder}/*.${suffix}`);
@@ -6,11 +7,40 @@ const ending = (suffix: string): string[] => everywhere.map((folder) => `${folde
 /** For two cores: integration tests wait for leases, brokers and virtual machines more than they work. */
 const WORKERS = 3;
 
+/** What takes longest, measured; begun first, none of it is left alone at the end. */
+const LONG = [
+  'simulation.test.ts',
+  'race.test.ts',
+  'planted-bugs.test.ts',
+  'crash.int.test.ts',
+  'pages.int.test.ts',
+  'worker/src/main.int.test.ts',
+  'broker-outage.int.test.ts',
+  'log-shapes.int.test.ts',
+  'testkit.int.test.ts',
+  'failpoints.int.test.ts',
+  'broker-life.int.test.ts',
+  'relay.int.test.ts',
+  'interleaving.int.test.ts',
+  'interleaving-crash.int.test.ts',
+];
+
+class LongFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const place = ({ moduleId }: TestSpecification): number => {
+      const found = LONG.findIndex((name) => moduleId.endsWith(name));
+      return found === -1 ? LONG.length : found;
+    };
+    return files.toSorted((a, b) => place(a) - place(b));
+  }
+}
+
 export default defineConfig({
   test: {
     exclude: ['**/node_modules/**', '.stack/**'],
     passWithNoTests: true,
     maxWorkers: WORKERS,
+    sequence: { sequencer: LongFirst },
     pool: 'forks', // a test may kill what hangs, and the end of its process cleans up after it
     projects: [
       {

@@ -20,12 +20,12 @@ const SLACK_MS = 1_500;
 const HELD_MS = 160;
 
 const PLAIN = `create table {schema}.t (id int primary key, n int not null default 0)`;
-const PARTS = 16;
+const PARTS = 12;
 const PARTITIONED = `create table {schema}.t (id int primary key, n int not null default 0) partition by hash (id);
   ${Array.from({ length: PARTS }, (_, i) => `create table {schema}.t_${i} partition of {schema}.t for values with (modulus ${PARTS}, remainder ${i});`).join(' ')}`;
 
 it.each([
-  ['a table, behind a transaction that stays open for several tries', PLAIN, ['t'], LOCK_TIMEOUT_MS * 10],
+  ['a table, behind a transaction that stays open for several tries', PLAIN, ['t'], LOCK_TIMEOUT_MS * 8],
   [
     'partitions, each held for a while, one after the other',
     PARTITIONED,
