@@ -1,6 +1,5 @@
 /** The pages in a real browser, on real services, with everything going on at once. */
-import { mkdirSync, mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { chromium as findChromium, uniqueNamespace, waitFor } from '@tidemark/testkit';
 import axe from 'axe-core';
@@ -18,11 +17,14 @@ const MARKUP = `document.querySelectorAll('main script, main img, main iframe, m
 
 const SIZES = { wide: { width: 1280, height: 800 }, narrow: { width: 400, height: 800 } } as const;
 
+/** Where pictures for people go, if somebody wants them: a tall one costs a second. */
+const PICTURES = process.env['TIDEMARK_SCREENSHOTS'] || undefined;
+
 /** Widths change the layout and schemes the colours: each of both once; all four where a person wants the pictures. */
 const LOOKS = [
   ['light', 'wide'],
   ['dark', 'narrow'],
-  ...(process.env['TIDEMARK_SCREENSHOTS']
+  ...(PICTURES !== undefined
     ? ([
         ['dark', 'wide'],
         ['light', 'narrow'],
@@ -34,11 +36,9 @@ let scene: Scene;
 let play: Awaited<ReturnType<typeof playEverything>>;
 let running: TestConsole;
 let browser: Browser;
-/** Kept after the test, for people. */
-const folder = join(process.env['TIDEMARK_SCREENSHOTS'] || mkdtempSync(join(tmpdir(), 'tidemark-console-')));
 
 beforeAll(async () => {
-  mkdirSync(folder, { recursive: true });
+  if (PICTURES !== undefined) mkdirSync(PICTURES, { recursive: true });
   const { executablePath, args } = await findChromium();
   scene = await openScene();
   play = await playEverything(scene);
@@ -91,6 +91,10 @@ const PATHS = (): Readonly<Record<string, string>> => ({
   ...Object.fromEntries(play.jobIds.map((jobId) => [`job-${jobId}`, `/jobs/${jobId}`])),
 });
 
+async function picture(page: Page, name: string): Promise<void> {
+  if (PICTURES !== undefined) await page.screenshot({ path: join(PICTURES, name), fullPage: true });
+}
+
 /** Scripts of a test are texts: they run in the browser, whose names this program does not know. */
 function textOf(page: Page): Promise<string> {
   return page.evaluate<string>('document.body.innerText');
@@ -108,7 +112,7 @@ it.each(LOOKS)('L4: every page in %s and %s shows texts as texts, without a faul
   for (const [name, path] of Object.entries(PATHS())) {
     await page.goto(new URL(path, running.url).href);
     await settled(page);
-    await page.screenshot({ path: join(folder, `${name}-${size}-${colorScheme}.png`), fullPage: true });
+    await picture(page, `${name}-${size}-${colorScheme}.png`);
     expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), `${name} fits`).toBe(true);
     expect(await page.evaluate(MARKUP), `${name} holds no markup but ours`).toBe(0);
     expect(await textOf(page), `${name} shows no nonsense`).not.toMatch(/NaN|undefined|\[object/);
@@ -139,7 +143,7 @@ it('goes by keyboard, keeps the place of the reader, and tells a lost connection
   await page.goto(own.url);
   await settled(page);
   await waitFor('the fault of Redis', async () => (await textOf(page)).includes('Redis is down'));
-  await page.screenshot({ path: join(folder, 'empty-and-redis-down.png'), fullPage: true });
+  await picture(page, 'empty-and-redis-down.png');
   expect(await textOf(page)).toContain('No job was ever submitted here.');
 
   const focused = () => page.evaluate<string>('document.activeElement.textContent');
@@ -159,7 +163,7 @@ it('goes by keyboard, keeps the place of the reader, and tells a lost connection
   expect(faults).toEqual([]);
   await own.stop('test');
   await waitFor('the loss to be told', async () => (await textOf(page)).includes('connection lost'));
-  await page.screenshot({ path: join(folder, 'connection-lost.png'), fullPage: true });
+  await picture(page, 'connection-lost.png');
   await context.close();
 });
 
