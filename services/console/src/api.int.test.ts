@@ -8,7 +8,6 @@ import { consoleOn, type TestConsole } from './testing/console-on.ts';
 import { openScene, type Scene } from './testing/scene.ts';
 import * as schemas from './view/schemas.ts';
 
-const START_TIMEOUT_MS = 240_000;
 /** Nobody listens there. */
 const NO_REDIS = 'redis://127.0.0.1:1';
 
@@ -25,7 +24,7 @@ beforeAll(async () => {
   // From here on nobody works.
   await worker.kill('SIGTERM');
   console_ = await consoleOn(scene.namespace);
-}, START_TIMEOUT_MS);
+});
 
 afterAll(async () => {
   await console_?.stop('test');

@@ -108,9 +108,7 @@ it('P9: of two relays the older is stopped by signal and continued again: nothin
   for (let round = 1; round <= 4; round += 1) {
     const older = await waitFor('a relay with the lease', owner);
     const atStop = await highWatermarks(test);
-    await waitFor('it publishes', async () => (await highWatermarks(test)) > atStop, {
-      intervalMs: 10,
-    });
+    await waitFor('it publishes', async () => (await highWatermarks(test)) > atStop, { intervalMs: 10 });
     older.signal('SIGSTOP');
     const newer = await waitFor('the other one takes over', async () => (await owner()) !== older && owner());
     const atTakeOver = await highWatermarks(test);

@@ -40,9 +40,7 @@ it('G13: transaction ids that a crash hands out again are not taken for publishe
     for (let i = 0; i < 20; i += 1) await client.query('begin; select pg_current_xact_id(); rollback');
     await publish(client, { namespace, topic, key: `last-${round}`, type: 'x', payload: '{}' });
     published.push(`before-${round}`, `last-${round}`);
-    await waitFor(`round ${round} is stored`, () => relay.rowsPublished >= published.length, {
-      intervalMs: 1,
-    });
+    await waitFor(`round ${round} is stored`, () => relay.rowsPublished >= published.length, { intervalMs: 1 });
     await postgres.stopImmediate();
     await postgres.start();
     const after = await connect(postgres.address);

@@ -57,9 +57,7 @@ describe('logs of any shape', () => {
     await produce(topic, [{ key: 'k6', value: 'last' }]);
     const source = await sourceOf(topic);
     const read = async () => readAll({ reader: cluster.openReader(), source, end: 500n, recordsMax: 20 });
-    await waitFor('the cleaner', async () => (await read()).records.length <= 12, {
-      intervalMs: 500,
-    });
+    await waitFor('the cleaner', async () => (await read()).records.length <= 12, { intervalMs: 500 });
     const { ours, judges, reading, log } = await judge(topic, { recordsMax: 20 });
     expect(ours).toEqual(judges);
     expect(reading.cursor).toBe(log.highWatermark - 1n);
@@ -82,9 +80,7 @@ describe('logs of any shape', () => {
     const source = await sourceOf(topic);
     const read = async () =>
       readAll({ reader: cluster.openReader(), source, end: 189n, recordsMax: 20, waitMs: 2_000 });
-    await waitFor('the cleaner', async () => (await read()).records.length <= 6, {
-      intervalMs: 500,
-    });
+    await waitFor('the cleaner', async () => (await read()).records.length <= 6, { intervalMs: 500 });
     const { ours, judges, reading, log } = await judge(topic, { recordsMax: 2 });
     expect(ours).toEqual(judges);
     expect(reading.cursor).toBe(log.highWatermark - 1n);
