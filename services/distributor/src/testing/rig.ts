@@ -284,11 +284,24 @@ export class Rig {
     else await held.release(how.note);
   }
 
-  /** Settles everything that is left. */
+  /** Settles everything that is left, and what is cut from it meanwhile. */
   async settleAll(jobId: string): Promise<void> {
-    for (const range of await this.ranges(jobId)) {
-      if (range.status === 'open') await this.settle(jobId, range, range.end);
+    let ranges = await this.ranges(jobId);
+    while (ranges.some(({ status }) => status === 'open')) {
+      for (const range of ranges) {
+        if (range.status === 'open') await this.#settleToItsEnd(jobId, range);
+      }
+      ranges = (await this.parts.store.snapshot(jobId))?.ranges ?? [];
     }
+  }
+
+  async #settleToItsEnd(jobId: string, range: RangeState): Promise<void> {
+    const held = await this.hold(jobId, range);
+    const claim = await held.claim(range.end);
+    if (claim.kind !== 'claimed') throw new Error(`claim: ${claim.kind}`);
+    // A distributor may have cut the range since it was looked at; what is claimed now stays as it is.
+    const advance = await held.advance(claim.end);
+    if (advance.kind !== 'advanced') throw new Error(`advance: ${advance.kind}`);
   }
 
   async close(): Promise<void> {
