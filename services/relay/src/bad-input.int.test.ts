@@ -89,7 +89,7 @@ it('G5: a registry that is away is waited for, one that refuses our schema stops
   const test = await openRelayTest();
   const { outbox, namespace, topic } = test;
   const registry = await registryInFront();
-  const codec = () => createCodec({ registryUrl: registry.url, requestTimeoutMs: 500, deadlineMs: 1_000 });
+  const codec = () => createCodec({ registryUrl: registry.url, requestTimeoutMs: 5_000, deadlineMs: 5_000 });
   await publish(outbox.client, { namespace, topic, key: 'a', type: 'x', payload: '{}' });
   const relay = await test.startRelay({ codec: codec() });
   await waitFor('a session that failed', () => relay.state === RelayState.failed);

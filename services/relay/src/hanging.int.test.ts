@@ -8,7 +8,7 @@ import { kafkaClient, type PrivateService, privateKafka, waitFor } from '@tidema
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rowOf } from './hanging.ts';
 import { positionFromBytes } from './position-topic.ts';
-import type { Relay } from './relay.ts';
+import { type Relay, RelayState } from './relay.ts';
 import { keysIn, openRelayTest, type RelayTest, withCommit } from './testing/harness.ts';
 
 /** Everybody may do everything until a right is given to somebody: then nobody else has it. */
@@ -107,6 +107,8 @@ describe('G17, P9: a start ends what hangs, and every row is there once', () => 
     await waitFor('what is published before', () => relay.rowsPublished === before.length, { timeoutMs: 60_000 });
     await rig.publish(...HUNG);
     expect(await rig.keys(before.length + HUNG.length)).toEqual([...before, ...HUNG]);
+    // What it has ended is counted by then.
+    await waitFor('the next session', () => relay.state === RelayState.publishing);
     return relay;
   }
 

@@ -11,7 +11,7 @@ import { jsonOf, openRelayTest, type RelayTest, spawnRelay } from './testing/har
 
 const ROWS = Number(process.env['TIDEMARK_HUGE_ROWS'] ?? 32_000);
 const KEYS = 100;
-const WHILE_ALL_ARE_SENT = { timeoutMs: 60_000 + ROWS, intervalMs: 10 };
+const WHILE_ALL_ARE_SENT = { timeoutMs: 120_000 + ROWS, intervalMs: 10 };
 /** Of the whole process, at any number of rows. */
 const MEGABYTES_MAX = 512;
 
@@ -29,7 +29,7 @@ function megabytesOf(pid: number): number {
 }
 
 it('P9: a transaction far larger than a batch, open while others come and go, with two kills in its middle', {
-  timeout: 180_000 + ROWS,
+  timeout: 600_000 + ROWS,
 }, async (context) => {
   const test = await openRelayTest();
   const { namespace, topic, outbox } = test;

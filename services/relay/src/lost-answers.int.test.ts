@@ -27,7 +27,8 @@ it('G5 (a), P9: five times the answer to a commit is lost, and no row is lost or
       published += 1;
       await publish(outbox.client, { namespace, topic, key: 'k', type: 'x', payload: `{"n":${published}}` });
     }
-    await waitFor('an answer to be lost', () => lost === round);
+    // A slow writer has more than one answer lost while it writes a round.
+    await waitFor('an answer to be lost', () => lost >= round);
   }
   // One more comes after whatever a new session may have sent again.
   await publish(outbox.client, { namespace, topic, key: 'k', type: 'x', payload: `{"n":${published + 1}}` });

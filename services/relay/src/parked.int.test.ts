@@ -31,7 +31,9 @@ async function rowsLeft({ outbox }: RelayTest): Promise<number> {
   return Number(rows[0]?.count);
 }
 
-it('G7, G5 (b): one row of ten is larger than its topic takes: it waits, and its key with it, until the topic takes it', async () => {
+it('G7, G5 (b): one row of ten is larger than its topic takes: it waits, and its key with it, until the topic takes it', {
+  timeout: 600_000,
+}, async () => {
   const test = await openRelayTest();
   const { topic, outbox, codec } = test;
   const table = `${outbox.schema}.docs`;
@@ -60,15 +62,19 @@ it('G7, G5 (b): one row of ten is larger than its topic takes: it waits, and its
   await waitFor('the row of another key', () => relay.rowsPublished === 10);
   // Of all rows, clean-up leaves the two that wait.
   await waitFor('the others to be removed', async () => (await rowsLeft(test)) === 2);
+  const beforeMs = performance.now();
   const before = process.cpuUsage();
   await new Promise((resolve) => setTimeout(resolve, 2_000));
   const { user, system } = process.cpuUsage(before);
-  expect((user + system) / 2_000_000).toBeLessThan(0.25);
+  // A busy machine wakes the test late, and the relay has worked until then.
+  const passedMs = performance.now() - beforeMs;
+  expect((user + system) / 1_000 / passedMs).toBeLessThan(0.25);
   expect(await keysIn(test, topic)).toEqual([...others, '11'].sort(byText));
 
   // Nobody tells the relay.
   await limitRecords(topic, 4 * MIB);
-  await waitFor('both rows of the key', () => relay.rowsPublished === 12);
+  // Its pauses have grown to about as long as all of the above took.
+  await waitFor('both rows of the key', () => relay.rowsPublished === 12, { timeoutMs: 300_000 });
   const sent = (await test.readAll(topic)).filter((record) => record.key?.toString() === '3');
   const bodies = await Promise.all(
     sent.map(async (record) => JSON.parse(await jsonOf(codec, record)) as { body: string }),
@@ -140,6 +146,7 @@ it('P9: a row that was published before an earlier one of its key was committed 
   await later.query('commit');
   await waitFor('the key to wait from the first one on', async () => (await parkedIn(test))[0]?.position === lowest);
   await limitRecords(topic, MIB);
+  await outbox.client.query(`insert into ${outbox.schema}.relay_retries default values`);
   await waitFor('all', async () => (await parkedIn(test)).length === 0);
   expect((await test.readAll(topic)).map(({ position }) => position)).toEqual([highest, lowest, middle]);
 });
@@ -177,7 +184,9 @@ it('a row that the broker refuses is found in its batch, and parked; asked to, t
   });
 });
 
-it('when nothing more can be remembered the relay stops, and says so; one that starts makes room first', async () => {
+it('when nothing more can be remembered the relay stops, and says so; one that starts makes room first', {
+  timeout: 480_000,
+}, async () => {
   const test = await openRelayTest();
   const { topic, outbox, namespace } = test;
   const other = await test.createTopic();
@@ -201,7 +210,8 @@ it('when nothing more can be remembered the relay stops, and says so; one that s
   // The last row can still not be sent, but now it finds room.
   await limitRecords(topic, 4_000);
   const healed = await test.startRelay();
-  await waitFor('the other rows', () => healed.rowsPublished === 1_000);
+  // Some sixty transactions, one after the other.
+  await waitFor('the other rows', () => healed.rowsPublished === 1_000, { timeoutMs: 180_000 });
   await waitFor('the last one to be parked', async () => {
     const parked = await parkedIn(test);
     return parked.length === 1 && parked[0]?.key === 'one more';

@@ -17,6 +17,7 @@ import {
   spawnProgram,
   uniqueName,
   uniqueNamespace,
+  waitFor,
 } from '@tidemark/testkit';
 import { onTestFinished } from 'vitest';
 import { type Relay, type RelayOptions, startRelay } from '../relay.ts';
@@ -140,15 +141,37 @@ export function withCommit(
   };
 }
 
-/** How large a record the topic takes from now on. */
+/** How large a record the topic takes from now on. The answer comes before the broker goes by it, so that is waited for. */
 export async function limitRecords(topic: string, bytes: number): Promise<void> {
+  const [name, value] = ['max.message.bytes', String(bytes)];
   const admin = kafkaClient().admin();
   await admin.connect();
-  await admin.alterConfigs({
-    validateOnly: false,
-    resources: [{ type: 2, name: topic, configEntries: [{ name: 'max.message.bytes', value: String(bytes) }] }],
-  });
-  await admin.disconnect();
+  try {
+    await admin.alterConfigs({
+      validateOnly: false,
+      resources: [{ type: 2, name: topic, configEntries: [{ name, value }] }],
+    });
+    await waitFor(`${topic} to take ${bytes} bytes`, async () => {
+      const asked = { includeSynonyms: false, resources: [{ type: 2, name: topic, configNames: [name] }] };
+      const { resources } = await admin.describeConfigs(asked);
+      return resources[0]?.configEntries[0]?.configValue === value;
+    });
+  } finally {
+    await admin.disconnect();
+  }
+}
+
+/** Returns when whoever asks is told so. */
+export async function growTopic({ cluster }: RelayTest, topic: string, count: number): Promise<void> {
+  const admin = kafkaClient().admin();
+  await admin.connect();
+  try {
+    await admin.createPartitions({ topicPartitions: [{ topic, count }] });
+  } finally {
+    await admin.disconnect();
+  }
+  const isTold = async () => (await cluster.catalog.describe(topic))?.partitionCount === count;
+  await waitFor(`${topic} to have ${count} partitions`, isTold);
 }
 
 /** The relay as a process of its own, ended with the test. */
