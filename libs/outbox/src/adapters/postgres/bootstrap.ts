@@ -38,8 +38,6 @@ export async function bootstrapTable(client: Client, options: BootstrapOptions):
   const { table, signal, rowsMax = BOOTSTRAP_ROWS, patienceMs = BOOTSTRAP_PATIENCE_MS } = options;
   const { onStep = () => {}, onWait = () => {} } = options;
   const steps = await stepsOf(client, options);
-  let bootstrap = await steps.start();
-  onStep(bootstrap);
   let rows = rowsMax;
   let allowed = 0;
   let failures = 0;
@@ -51,6 +49,29 @@ export async function bootstrapTable(client: Client, options: BootstrapOptions):
     await sleep(ms, signal);
   }
 
+  /** Whoever waited for the locks of this try gets them first. */
+  async function giveWay(error: unknown): Promise<void> {
+    if (!isBusy(error)) throw error;
+    failures += 1;
+    await waitFor(busy(error), backoff({ ...BOOTSTRAP_PAUSES, attempt: failures, random: Math.random }));
+  }
+
+  /** The chunk of another that does the same holds the place that this one begins at. */
+  async function start(): Promise<Bootstrap> {
+    for (;;) {
+      try {
+        return await steps.start();
+      } catch (error) {
+        if (signal?.aborted === true) throw error;
+        await giveWay(error);
+      }
+    }
+  }
+
+  let bootstrap = await start();
+  failures = 0;
+  movedAtMs = performance.now();
+  onStep(bootstrap);
   while (bootstrap.finishedAtMs === null && signal?.aborted !== true) {
     if (allowed < 1) {
       const backlog = await steps.backlog();
@@ -69,11 +90,8 @@ export async function bootstrapTable(client: Client, options: BootstrapOptions):
       movedAtMs = performance.now();
       onStep(bootstrap);
     } catch (error) {
-      if (!isBusy(error)) throw error;
       rows = nextChunkRows({ rows: asked, tookMs: null }, rowsMax);
-      failures += 1;
-      // Whoever waited for the locks of this chunk gets them first.
-      await waitFor(busy(error), backoff({ ...BOOTSTRAP_PAUSES, attempt: failures, random: Math.random }));
+      await giveWay(error);
     }
   }
   return bootstrap;
