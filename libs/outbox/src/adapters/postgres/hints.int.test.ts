@@ -1,7 +1,7 @@
 import { services, uniqueNamespace, waitFor } from '@tidemark/testkit';
 import { expect, it, onTestFinished } from 'vitest';
 import { openTestOutbox } from '../../testing/index.ts';
-import { openDatabase } from './database.ts';
+import { type Database, openDatabase } from './database.ts';
 import { createPostgresHints } from './hints.ts';
 import { relayQueries } from './queries.ts';
 
@@ -11,31 +11,36 @@ async function openTest(noteStandsMs?: number) {
   onTestFinished(() => outbox.drop());
   const options = { url: outbox.url, applicationName: namespace };
   const database = openDatabase(options);
-  const hints = createPostgresHints(database, relayQueries(namespace), options, noteStandsMs);
+  let writes = 0;
+  const use: Database['use'] = (work) => {
+    writes += 1;
+    return database.use(work);
+  };
+  const hints = createPostgresHints({ ...database, use }, relayQueries(namespace), options, noteStandsMs);
   onTestFinished(async () => {
     await hints.close();
     await database.close();
   });
-  /** Who wrote the note, and whether it says that the relay sleeps. */
+  /** Whether it says that the relay sleeps. */
   const note = async () => {
-    const { rows } = await outbox.client.query<{ writer: string; asleep: boolean }>(
-      `select xmin::text as writer, asleep_until > clock_timestamp() as asleep from ${outbox.schema}.relay_sleep`,
+    const { rows } = await outbox.client.query<{ asleep: boolean }>(
+      `select asleep_until > clock_timestamp() as asleep from ${outbox.schema}.relay_sleep`,
     );
     return rows[0];
   };
-  return { hints, note };
+  return { hints, note, writes: () => writes };
 }
 
 it('G15: a relay that is woken time and again does not write its note again: every writer would pass the old ones', async () => {
-  const { hints, note } = await openTest();
+  const { hints, note, writes } = await openTest();
   await hints.announceSleep();
-  const first = await note();
-  expect(first).toMatchObject({ asleep: true });
+  // Nothing is asked in between: what takes long enough makes it right to write again.
   for (let event = 0; event < 5; event += 1) {
     await hints.announceAwake();
     await hints.announceSleep();
   }
-  expect(await note()).toEqual(first);
+  expect(writes()).toBe(1);
+  expect(await note()).toEqual({ asleep: true });
 });
 
 it('a relay that stays awake says so after a while, and that it sleeps at once', async () => {
