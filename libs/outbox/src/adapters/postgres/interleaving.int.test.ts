@@ -16,6 +16,9 @@ const GIVEN_SEED = process.env['TIDEMARK_OUTBOX_SEED'];
 const FIRST_SEED = Number(GIVEN_SEED ?? Date.now() % 1_000_000_000);
 const SECONDS = Number(process.env['TIDEMARK_OUTBOX_SECONDS'] ?? 10);
 
+/** A slow machine gets through one or two while a fast one has seen everything happen. */
+const SEEDS_MAX = 10;
+
 /** Measured: nearly always the first finds it. The timing of the server has its say, and one fault may be all there is. */
 const PLANT_SEEDS_MAX = 20;
 
@@ -24,19 +27,20 @@ function run(seed: number, plant: Plant = {}): Promise<InterleavingRun> {
 }
 
 it(`P9: every committed row once, in the order of its key's locks, from seed ${FIRST_SEED} on`, {
-  timeout: (SECONDS + 110) * 1_000,
+  timeout: (SECONDS + 230) * 1_000,
 }, async () => {
   const seen = new Map<string, number>();
+  // A run in which one of them does not happen proves little.
+  const missing = () => [...seen].filter(([, count]) => count === 0).map(([name]) => name);
   const endMs = performance.now() + SECONDS * 1_000;
   for (let seed = FIRST_SEED; ; seed += 1) {
     const { faults, happened } = await run(seed);
     if (faults.length > 0) expect.fail(`TIDEMARK_OUTBOX_SEED=${seed}: ${describeFaults(faults)}`);
     for (const [name, count] of Object.entries(happened)) seen.set(name, (seen.get(name) ?? 0) + count);
-    if (GIVEN_SEED !== undefined || performance.now() >= endMs) break;
+    if (GIVEN_SEED !== undefined) break;
+    if (performance.now() >= endMs && (missing().length === 0 || seed >= FIRST_SEED + SEEDS_MAX)) break;
   }
-  // A run in which one of them does not happen proves little.
-  const missing = [...seen].filter(([, count]) => count === 0).map(([name]) => name);
-  expect(missing).toEqual([]);
+  expect(missing()).toEqual([]);
 });
 
 // Each has a schema of its own, and mostly waits.

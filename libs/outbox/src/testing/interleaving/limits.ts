@@ -25,8 +25,8 @@ export const HOLD_MS = [60, 250] as const;
 
 /** Random orders of locks end in deadlocks; at the server's second each would cost more than all pauses. */
 export const DEADLOCK_TIMEOUT_MS = 30;
-/** Nobody holds a lock for so long; one that is waited for longer is a fault of the checker. */
-export const LOCK_TIMEOUT_MS = 20_000;
+/** Nobody holds a lock for so long, even where the process stands still; one that is waited for longer is a fault of the checker. */
+export const LOCK_TIMEOUT_MS = 90_000;
 
 /** The reader's pause between two windows: zero, so that windows hold one transaction, up to many. */
 export const READER_PAUSE_MS_MAX = 40;

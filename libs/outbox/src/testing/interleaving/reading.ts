@@ -67,7 +67,7 @@ async function readToTheEnd(scene: Scene, first: OpenedReader, position: OutboxP
       // A window that was begun has an older snapshot, which does not see everything.
       const seesEverything = scene.isOver() && log.position.window === undefined;
       const ending = await readOn(opened.reader, log, chance).catch((error: unknown): Ending => {
-        if (!serverCrashes || !passesBy(error)) throw error;
+        if (!(serverCrashes ? passesBy(error) : isLost(error))) throw error;
         return 'crashed';
       });
       if (ending === 'crashed') {
@@ -96,6 +96,13 @@ function passesBy(error: unknown): boolean {
   if (!(error instanceof TidemarkError)) return false;
   return error.class === ErrorClass.transient || error.class === ErrorClass.unavailable;
 }
+
+/** A process that stands still gives its connections up, as one does whose server is away. */
+function isLost(error: unknown): boolean {
+  return error instanceof TidemarkError && LOST_CODES.includes(error.code);
+}
+
+const LOST_CODES = ['POSTGRES_UNAVAILABLE', 'CONNECTION_REPLACED'];
 
 async function readOn(reader: OutboxReader, log: Log, chance: Chance): Promise<Ending> {
   const ending = await readWindow(reader, log, chance);

@@ -20,7 +20,7 @@ export function newTally(): Tally {
 }
 
 /** Serialisation, deadlock, a key that is taken, a snapshot that cannot see a deferrable key, no slot to prepare in. */
-const REFUSALS: ReadonlySet<string> = new Set(['40001', '40P01', '23505', '0A000', '53400']);
+const REFUSALS: ReadonlySet<string> = new Set(['40001', '40P01', '23505', '0A000', '53200']);
 
 /** Ends what was prepared; not a writer itself, so that none waits for a transaction that only it could end. */
 export interface Preparations {
