@@ -5,6 +5,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { startPosition } from '../../position.ts';
 import type { SnapshotWindow } from '../../snapshot.ts';
 import { openTestOutbox, readAll, type TestOutbox } from '../../testing/index.ts';
+import { PATIENT } from '../../testing/patient.ts';
 import { openPostgresOutbox } from './index.ts';
 import { relayQueries } from './queries.ts';
 
@@ -17,7 +18,7 @@ async function openOutbox(url = services().postgres): Promise<TestOutbox> {
 }
 
 function openReader({ url, namespace }: TestOutbox) {
-  const opened = openPostgresOutbox({ url, namespace, relay: 'main', owner: 'test' });
+  const opened = openPostgresOutbox({ url, namespace, relay: 'main', owner: 'test', patience: PATIENT });
   onTestFinished(() => opened.close());
   return opened.reader;
 }

@@ -3,6 +3,7 @@ import { waitFor } from '@tidemark/testkit';
 import { describe, expect, it } from 'vitest';
 import { openTestOutbox } from '../../testing/index.ts';
 import { useOlderTables } from '../../testing/older-tables.ts';
+import { PATIENT } from '../../testing/patient.ts';
 import { attachTable, bootstrapTable, detachTable, listAttached, openPostgresOutbox } from './index.ts';
 
 const older = useOlderTables();
@@ -115,7 +116,7 @@ describe('waits', () => {
   it('for the relay, when more rows wait than it may leave', async () => {
     const { table, bootstrap } = await older.open(NUMBERS);
     const { client, namespace, url } = older.outbox();
-    const relay = openPostgresOutbox({ url, namespace, relay: 'main', owner: 'test' });
+    const relay = openPostgresOutbox({ url, namespace, relay: 'main', owner: 'test', patience: PATIENT });
     try {
       const waits: string[] = [];
       const told = async (): Promise<number> => (await older.events()).length;

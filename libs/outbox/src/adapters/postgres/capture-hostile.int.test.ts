@@ -3,7 +3,9 @@ import { services, uniqueNamespace } from '@tidemark/testkit';
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startPosition } from '../../position.ts';
+import { dropDatabase } from '../../testing/drop-database.ts';
 import { openTestOutbox, readAll, type TestOutbox } from '../../testing/index.ts';
+import { PATIENT } from '../../testing/patient.ts';
 import { attachTable, installOutbox, openPostgresOutbox, publish, requestJob } from './index.ts';
 
 /** A database of its own: what is planted there meets nobody else. */
@@ -21,7 +23,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await administrator.query(`drop database "${namespace}" with (force)`);
+  await dropDatabase(administrator, namespace);
   await administrator.query(`drop role if exists "${owner}"`);
   await administrator.end();
 });
@@ -95,7 +97,7 @@ it('P9: functions, operators and tables that stand ahead on the search path are 
 
   // And the relay, whose role or database has such a path.
   await administrator.query(`alter database "${namespace}" set search_path = evil, pg_catalog`);
-  const opened = openPostgresOutbox({ url: outbox.url, namespace, relay: 'main', owner: 'test' });
+  const opened = openPostgresOutbox({ url: outbox.url, namespace, relay: 'main', owner: 'test', patience: PATIENT });
   try {
     const { reader, lease, hints } = opened;
     await reader.checkInstalled();

@@ -3,6 +3,7 @@ import { services, uniqueNamespace, waitFor } from '@tidemark/testkit';
 import type { Client } from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openTestOutbox, type TestOutbox } from '../../testing/index.ts';
+import { PATIENT } from '../../testing/patient.ts';
 import { attachTable, detachTable, openPostgresOutbox, publish } from './index.ts';
 
 async function openOutbox(): Promise<TestOutbox> {
@@ -121,7 +122,7 @@ describe('P9: partitions', () => {
   it('P9: TRUNCATE of one is refused, also of a later one once it is found, and allowed when it is nobody’s any more', async () => {
     const { outbox, table } = await openTable('(id int primary key) partition by range (id)');
     const { schema, client, namespace } = outbox;
-    const opened = openPostgresOutbox({ url: outbox.url, namespace, relay: 'main', owner: 'test' });
+    const opened = openPostgresOutbox({ url: outbox.url, namespace, relay: 'main', owner: 'test', patience: PATIENT });
     onTestFinished(() => opened.close());
     await client.query(`create table ${schema}.early partition of ${table} for values from (0) to (100) partition by range (id);
       create table ${schema}.earliest partition of ${schema}.early for values from (0) to (10)`);

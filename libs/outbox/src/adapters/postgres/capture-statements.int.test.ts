@@ -2,6 +2,7 @@
 import { services, uniqueNamespace } from '@tidemark/testkit';
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { dropDatabase } from '../../testing/drop-database.ts';
 import { openTestOutbox, type TestOutbox } from '../../testing/index.ts';
 
 /** A database of its own, because extensions are a database's. */
@@ -25,7 +26,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await outbox.client.end();
-  await administrator.query(`drop database "${namespace}" with (force)`);
+  await dropDatabase(administrator, namespace);
   await administrator.end();
 });
 

@@ -4,6 +4,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { CLEANUP_ROWS_MAX } from '../../limits.ts';
 import { NOTHING_VISIBLE, type Snapshot, type SnapshotWindow } from '../../snapshot.ts';
 import { openTestOutbox } from '../../testing/index.ts';
+import { PATIENT } from '../../testing/patient.ts';
 import { openPostgresOutbox } from './index.ts';
 import { relayQueries } from './queries.ts';
 
@@ -11,7 +12,13 @@ async function openTest() {
   const namespace = uniqueNamespace('cleanup');
   const outbox = await openTestOutbox({ url: services().postgres, namespace });
   onTestFinished(() => outbox.drop());
-  const { reader, close } = openPostgresOutbox({ url: outbox.url, namespace, relay: 'main', owner: 'test' });
+  const { reader, close } = openPostgresOutbox({
+    url: outbox.url,
+    namespace,
+    relay: 'main',
+    owner: 'test',
+    patience: PATIENT,
+  });
   onTestFinished(() => close());
   // By hand, because it is many.
   const write = (rows: number, client: Client = outbox.client) =>

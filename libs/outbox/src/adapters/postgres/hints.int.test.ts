@@ -1,6 +1,7 @@
 import { services, uniqueNamespace, waitFor } from '@tidemark/testkit';
 import { expect, it, onTestFinished } from 'vitest';
 import { openTestOutbox } from '../../testing/index.ts';
+import { PATIENT } from '../../testing/patient.ts';
 import { type Database, openDatabase } from './database.ts';
 import { createPostgresHints } from './hints.ts';
 import { relayQueries } from './queries.ts';
@@ -9,7 +10,7 @@ async function openTest(noteStandsMs?: number) {
   const namespace = uniqueNamespace('hints');
   const outbox = await openTestOutbox({ url: services().postgres, namespace });
   onTestFinished(() => outbox.drop());
-  const options = { url: outbox.url, applicationName: namespace };
+  const options = { url: outbox.url, applicationName: namespace, patience: PATIENT };
   const database = openDatabase(options);
   let writes = 0;
   const use: Database['use'] = (work) => {

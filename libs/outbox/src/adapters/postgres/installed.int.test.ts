@@ -4,6 +4,7 @@ import { services, uniqueNamespace } from '@tidemark/testkit';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startPosition } from '../../position.ts';
 import { openTestOutbox, readAll, type TestOutbox } from '../../testing/index.ts';
+import { PATIENT } from '../../testing/patient.ts';
 import { grantOutbox, openPostgresOutbox, Permission, publish } from './index.ts';
 import { checkInstalled } from './installed.ts';
 import { Purpose, relayGrants, requireRights } from './rights.ts';
@@ -132,7 +133,13 @@ it('and these rights are all that a relay needs', async () => {
   const url = new URL(outbox.url);
   url.username = role;
   url.password = 'tidemark';
-  const opened = openPostgresOutbox({ url: url.toString(), namespace, relay: 'main', owner: 'test' });
+  const opened = openPostgresOutbox({
+    url: url.toString(),
+    namespace,
+    relay: 'main',
+    owner: 'test',
+    patience: PATIENT,
+  });
   try {
     const { reader, lease, hints } = opened;
     await reader.checkInstalled();

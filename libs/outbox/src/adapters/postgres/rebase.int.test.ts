@@ -2,6 +2,7 @@ import { services, uniqueNamespace, waitFor } from '@tidemark/testkit';
 import { expect, it, onTestFinished } from 'vitest';
 import { isInWindow } from '../../snapshot.ts';
 import { openTestOutbox, type TestOutbox } from '../../testing/index.ts';
+import { PATIENT } from '../../testing/patient.ts';
 import { openPostgresOutbox, openRebaseStore, publish } from './index.ts';
 
 async function openTest() {
@@ -10,7 +11,7 @@ async function openTest() {
   onTestFinished(() => outbox.drop());
   const where = { url, namespace: outbox.namespace, relay: 'main', owner: 'test' };
   const store = openRebaseStore(where);
-  const { reader, lease, close } = openPostgresOutbox(where);
+  const { reader, lease, close } = openPostgresOutbox({ ...where, patience: PATIENT });
   onTestFinished(async () => void (await Promise.all([store.close(), close()])));
   return { outbox, store, reader, lease };
 }

@@ -3,6 +3,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import type { KeyTail } from '../../ports.ts';
 import { NOTHING_VISIBLE } from '../../snapshot.ts';
 import { openTestOutbox, type TestOutbox } from '../../testing/index.ts';
+import { PATIENT } from '../../testing/patient.ts';
 import { openPostgresOutbox, publish } from './index.ts';
 
 const LIMITS = { rowsMax: 100, bytesMax: 1_000_000 };
@@ -11,7 +12,13 @@ async function openTest() {
   const namespace = uniqueNamespace('outbox');
   const test = await openTestOutbox({ url: services().postgres, namespace });
   onTestFinished(() => test.drop());
-  const { reader, close } = openPostgresOutbox({ url: test.url, namespace, relay: 'main', owner: 'test' });
+  const { reader, close } = openPostgresOutbox({
+    url: test.url,
+    namespace,
+    relay: 'main',
+    owner: 'test',
+    patience: PATIENT,
+  });
   onTestFinished(() => close());
   const write = (key: string, topic = 'orders', client = test.client) =>
     publish(client, { namespace, topic, key, type: 'x', payload: '1', ordered: false });

@@ -5,6 +5,7 @@ import { BLOCKER_AGE_MS } from '../../limits.ts';
 import { positionAfter, startPosition } from '../../position.ts';
 import { NOTHING_VISIBLE } from '../../snapshot.ts';
 import { openTestOutbox, readAll, type TestOutbox } from '../../testing/index.ts';
+import { PATIENT } from '../../testing/patient.ts';
 import { openPostgresOutbox } from './index.ts';
 
 async function openOutbox(): Promise<TestOutbox> {
@@ -14,7 +15,13 @@ async function openOutbox(): Promise<TestOutbox> {
 }
 
 function openReader(outbox: TestOutbox) {
-  const opened = openPostgresOutbox({ url: outbox.url, namespace: outbox.namespace, relay: 'main', owner: 'test' });
+  const opened = openPostgresOutbox({
+    url: outbox.url,
+    namespace: outbox.namespace,
+    relay: 'main',
+    owner: 'test',
+    patience: PATIENT,
+  });
   onTestFinished(() => opened.close());
   return opened.reader;
 }
@@ -285,7 +292,9 @@ describe('what the protocol rests on', () => {
 it('P9: a second name on one outbox is refused, and the first is told', async () => {
   const outbox = await openOutbox();
   const { url, namespace } = outbox;
-  const [main, rival] = ['main', 'rival'].map((relay) => openPostgresOutbox({ url, namespace, relay, owner: relay }));
+  const [main, rival] = ['main', 'rival'].map((relay) =>
+    openPostgresOutbox({ url, namespace, relay, owner: relay, patience: PATIENT }),
+  );
   if (main === undefined || rival === undefined) throw new Error('two were opened');
   onTestFinished(async () => {
     await main.close();
