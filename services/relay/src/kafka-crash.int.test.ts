@@ -3,7 +3,9 @@ import { privateKafka, waitFor } from '@tidemark/testkit';
 import { expect, it, onTestFinished } from 'vitest';
 import { numbersByKey, openRelayTest } from './testing/harness.ts';
 
-it('G5 (c), G6: 1,000 events of one key while the broker is killed once and stopped once: each once, in order', async () => {
+it('G5 (c), G6: 1,000 events of one key while the broker is killed once and stopped once: each once, in order', {
+  timeout: 600_000,
+}, async () => {
   const kafka = await privateKafka();
   onTestFinished(() => kafka.stop());
   const test = await openRelayTest({ kafka: kafka.address });
@@ -17,7 +19,7 @@ it('G5 (c), G6: 1,000 events of one key while the broker is killed once and stop
   // Commits whose acknowledgement was swallowed are not counted by the relay, so the log is asked.
   const untilSent = (count: number) =>
     waitFor(`${count} records`, async () => (await test.readAll(topic)).length >= count, {
-      timeoutMs: 60_000,
+      timeoutMs: 120_000,
       intervalMs: 500,
     });
 

@@ -25,14 +25,16 @@ async function connect(url: string): Promise<Client> {
   return client;
 }
 
-it('G13: transaction ids that a crash hands out again are not taken for published ones', async () => {
+it('G13: transaction ids that a crash hands out again are not taken for published ones', {
+  timeout: 600_000,
+}, async () => {
   const postgres = await startPostgres(LAZY);
   const test = await openRelayTest({ postgres: postgres.address });
   const { namespace, topic } = test;
   // The installation itself must outlive the first crash.
   await test.outbox.client.query('checkpoint');
   // So long a lease is not renewed in this test: its commit would flush what the guard has to flush.
-  const relay = await test.startRelay({ leaseTtlMs: 120_000 });
+  const relay = await test.startRelay({ leaseTtlMs: 1_800_000 });
   const published: string[] = [];
   for (let round = 1; round <= 6; round += 1) {
     const client = await connect(postgres.address);
@@ -52,7 +54,9 @@ it('G13: transaction ids that a crash hands out again are not taken for publishe
   expect(keys.sort(byText)).toEqual(published.sort(byText));
 });
 
-it('G12, G13: a hot standby is refused while a transaction is open on the primary, and a running relay goes on after its promotion', async () => {
+it('G12, G13: a hot standby is refused while a transaction is open on the primary, and a running relay goes on after its promotion', {
+  timeout: 600_000,
+}, async () => {
   const primary = await startPostgres();
   const test = await openRelayTest({ postgres: primary.address });
   const { namespace, topic } = test;
@@ -99,7 +103,7 @@ it('G12, G13: a hot standby is refused while a transaction is open on the primar
   proxy.lead({ host: address.hostname, port: Number(new URL(standbyUrl).port) });
   for (const wire of proxy.wires) wire.cut();
   await waitFor('the relay meets the standby', () => seen.includes('STANDBY') || seen.includes('POSTGRES_READ_ONLY'));
-  await standby.query('select pg_promote()');
+  await standby.query('select pg_promote(true, 180)');
   const now = await waitFor('the promoted server answers', () => onStandby.reader.state());
   expect(checkIdentity({ ...position, snapshot, walInsertLsn }, now)).toEqual({ kind: 'promoted', from: 1, to: 2 });
   // What was published beyond the fork is not there any more.

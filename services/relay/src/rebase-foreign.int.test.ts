@@ -135,7 +135,7 @@ it('G16, P9: a promoted standby that lost commits: they are told, and its own ro
   const extra = await write(outbox.client, test, ['a', 'b', 'lost', 'lost']);
   await waitFor('what the standby has not got', () => relay.rowsPublished === 8);
 
-  await standby.query('select pg_promote()');
+  await standby.query('select pg_promote(true, 180)');
   // They take the positions and the transaction ids of those that were lost.
   await write(standby, test, ['a', 'b', 'new', 'c']);
   const rebase = rebaseOf(test, url);

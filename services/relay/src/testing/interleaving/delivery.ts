@@ -10,15 +10,15 @@ import { type Delivered, type Delivery, type Fault, type Scene, topicsOf } from 
 import { createTopic, deleteTopic, waitFor } from '@tidemark/testkit';
 import { readPosition } from '../../position-topic.ts';
 import { limitRecords } from '../harness.ts';
-import { type Crew, createCrew } from './crew.ts';
+import { type Crew, createCrew, type Member } from './crew.ts';
 import {
   CATCH_UP_MS_MAX,
   DEED_PAUSE_MS,
   LOOK_MS,
-  OVERTAKEN_MS,
   OVERTAKING_MS_MAX,
   PARTITIONS,
   RELAYS_MAX,
+  RIVALS_MS_MAX,
   TAKES_ALL,
   TAKES_SMALL,
 } from './limits.ts';
@@ -188,9 +188,17 @@ async function overtake({ crew, scene }: Play): Promise<boolean> {
   }
   const cameAbout = older.life.isStopped && hasNewer();
   older.life.goOn();
-  await sleep(OVERTAKEN_MS);
+  if (cameAbout) await untilCommitted(older);
+  older.life.goOn();
   for (const { life } of others) life.goOn();
   return cameAbout;
+}
+
+/** Of one that was about to commit: returns when it has, or was refused. */
+async function untilCommitted(older: Member): Promise<void> {
+  const endMs = performance.now() + OVERTAKING_MS_MAX;
+  older.life.plan('stop', 'after commit');
+  while (!older.life.isStopped && older.publishes && performance.now() < endMs) await sleep(LOOK_MS);
 }
 
 /** Everybody goes on, and every topic takes every row: returns when nothing waits, or says what has not come. */
@@ -200,13 +208,16 @@ async function catchUp({ scene, crew, topics, cluster, codec }: Play): Promise<r
   for (const topic of topics) await limitRecords(topic, TAKES_ALL);
   const watch = openPostgresOutbox({ url, namespace, relay: 'main', owner: 'interleaving watch' });
   try {
-    const endMs = performance.now() + CATCH_UP_MS_MAX;
+    const fromMs = performance.now();
     for (;;) {
       if (crew.faults.length > 0) return [];
+      if (performance.now() > fromMs + RIVALS_MS_MAX)
+        await Promise.all(crew.members.slice(1).map((rival) => rival.stop()));
       if (crew.members.length === 0) crew.add();
       const waiting = await whatWaits({ reader: watch.reader, cluster, codec, namespace });
       if (waiting === undefined) return [];
-      if (performance.now() > endMs) return [{ kind: 'stuck', text: `after ${CATCH_UP_MS_MAX} ms ${waiting}` }];
+      if (performance.now() > fromMs + CATCH_UP_MS_MAX)
+        return [{ kind: 'stuck', text: `after ${CATCH_UP_MS_MAX} ms ${waiting}` }];
       await watch.reader.askRetry({ topic: null, key: null });
       await sleep(LOOK_MS);
     }
