@@ -13,8 +13,18 @@ export const CONSOLE_IDLE_MS = 15_000;
 /** A tool that has not ended by then hangs. */
 export const TOOL_TIMEOUT_MS = 180_000;
 
+/** Of a broker that other tests keep busy, on a machine that stands still for seconds. The client's own bounds are 30 s, and 5 s for topics. */
+export const REQUEST_TIMEOUT_MS = 90_000;
+export const TOPIC_REQUEST_TIMEOUT_MS = 60_000;
+
+/** An open transaction of a test is ended by the test; after the client's 60 s the broker would abort it under a slow one. */
+export const TRANSACTION_TIMEOUT_MS = 600_000;
+
 /** One service alone, on a machine that may start several. */
 export const PRIVATE_START_TIMEOUT_MS = 90_000;
+
+/** An orderly end is waited for: what a killed service leaves is repaired at its next start. */
+export const PRIVATE_STOP_TIMEOUT_MS = 120_000;
 
 /** After SIGKILL Postgres' sessions need a moment to notice, and a new server is refused until then. */
 export const PRIVATE_START_ATTEMPTS = 10;

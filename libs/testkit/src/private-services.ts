@@ -23,7 +23,12 @@ import {
 } from '@tidemark/stack';
 import { endsWithProcess } from './ends-with-process.ts';
 import { freePorts } from './free-ports.ts';
-import { PRIVATE_KAFKA_HEAP_MEGABYTES, PRIVATE_START_ATTEMPTS, PRIVATE_START_TIMEOUT_MS } from './limits.ts';
+import {
+  PRIVATE_KAFKA_HEAP_MEGABYTES,
+  PRIVATE_START_ATTEMPTS,
+  PRIVATE_START_TIMEOUT_MS,
+  PRIVATE_STOP_TIMEOUT_MS,
+} from './limits.ts';
 
 export interface PrivateService {
   /** As in `services()`: host:port of Kafka, a URL of the others. It stays the same over restarts. */
@@ -49,7 +54,13 @@ export interface PrivatePostgres extends PrivateService {
 
 const silent = (): void => {};
 
-/** In cluster mode, as the stack's Redis, unless `cluster` is false. */
+/**
+ * By default Redis puts off the write itself while a sync of the second before is under way, and answers all the same. With
+ * this it writes before it answers, and no SIGKILL takes what was written.
+ */
+const WRITE_BEFORE_ANSWER = ['--appendfsync', 'no'];
+
+/** In cluster mode, as the stack's Redis, unless `cluster` is false. `extra` has the last word. */
 export async function privateRedis(
   options: { cluster?: boolean; extra?: readonly string[] } = {},
 ): Promise<PrivateService> {
@@ -63,6 +74,7 @@ export async function privateRedis(
       clusterBusPort,
       command,
       ...options,
+      extra: [...WRITE_BEFORE_ANSWER, ...(options.extra ?? [])],
     }),
   );
 }
@@ -108,7 +120,7 @@ async function startPrivate(
 
   const end = async (signal: NodeJS.Signals): Promise<void> => {
     if (!identity) return;
-    await stopProcess(identity, { signal });
+    await stopProcess(identity, { signal, timeoutMs: PRIVATE_STOP_TIMEOUT_MS });
   };
   const start = async (): Promise<void> => {
     if (identity && isAlive(identity)) return;

@@ -1,7 +1,12 @@
 /** Topics of a test, on the stack or on a private broker. */
 import { repairTimers } from '@tidemark/log/kafkajs-timers';
 import { type Admin, Kafka, logLevel, type Message, type ProducerConfig, type RecordMetadata } from 'kafkajs';
-import { TOPIC_READY_TIMEOUT_MS } from './limits.ts';
+import {
+  REQUEST_TIMEOUT_MS,
+  TOPIC_READY_TIMEOUT_MS,
+  TOPIC_REQUEST_TIMEOUT_MS,
+  TRANSACTION_TIMEOUT_MS,
+} from './limits.ts';
 import { services, uniqueName } from './services.ts';
 import { waitFor } from './wait-for.ts';
 
@@ -25,6 +30,7 @@ export function kafkaClient(options: OnBroker = {}): Kafka {
     clientId: uniqueName('testkit'),
     brokers: [options.kafka ?? services().kafka],
     logLevel: logLevel.NOTHING,
+    requestTimeout: REQUEST_TIMEOUT_MS,
     retry: { initialRetryTime: 10, maxRetryTime: 1_000, retries: 20 },
   });
 }
@@ -39,7 +45,7 @@ export async function createTopic(
   const topic = { topic: name, numPartitions: partitions, replicationFactor: 1, configEntries };
   await withAdmin(options, async (admin) => {
     // The client's own wait gives up when a busy broker does not know the topic yet.
-    await admin.createTopics({ topics: [topic], waitForLeaders: false });
+    await admin.createTopics({ topics: [topic], waitForLeaders: false, timeout: TOPIC_REQUEST_TIMEOUT_MS });
     await waitFor(`topic ${name} to be ready`, () => isReady(admin, name, partitions), {
       timeoutMs: TOPIC_READY_TIMEOUT_MS,
     });
@@ -59,7 +65,7 @@ async function isReady(admin: Admin, topic: string, partitions: number): Promise
 export async function deleteTopic(name: string, options: OnBroker = {}): Promise<void> {
   await withAdmin(options, async (admin) => {
     const exists = (await admin.listTopics()).includes(name); // the client retries a missing one for seconds
-    if (exists) await admin.deleteTopics({ topics: [name] });
+    if (exists) await admin.deleteTopics({ topics: [name], timeout: TOPIC_REQUEST_TIMEOUT_MS });
   });
 }
 
@@ -104,6 +110,7 @@ export async function produceTransactions(
     idempotent: true,
     maxInFlightRequests: 1,
     transactionalId: uniqueName('testkit-tx'),
+    transactionTimeout: TRANSACTION_TIMEOUT_MS,
     ...options.producer,
   });
   await producer.connect();
@@ -162,6 +169,7 @@ export async function beginTransaction(
     idempotent: true,
     maxInFlightRequests: 1,
     transactionalId: uniqueName('testkit-open'),
+    transactionTimeout: TRANSACTION_TIMEOUT_MS,
     ...options.producer,
   });
   await producer.connect();
