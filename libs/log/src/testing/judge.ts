@@ -2,7 +2,7 @@
 import { consoleConsumer, produce, services, uniqueName } from '@tidemark/testkit';
 import { createKafkaCluster } from '../adapters/kafka/cluster.ts';
 import type { PartitionOffsets } from '../ports.ts';
-import { type ReadAllResult, readAll } from './read-all.ts';
+import { type ReadAllResult, readAll, WRITTEN_WAIT_MS } from './read-all.ts';
 
 export interface ComparableRecord {
   readonly offset: bigint;
@@ -45,7 +45,13 @@ export async function judge(topic: string, options: JudgeOptions = {}): Promise<
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
       const log = (await cluster.catalog.offsets(description))[partition];
       if (log === undefined) throw new Error(`there is no ${topic}/${partition}`);
-      const window = { source, cursor: log.logStartOffset - 1n, end: log.highWatermark - 1n, ...limits };
+      const window = {
+        source,
+        cursor: log.logStartOffset - 1n,
+        end: log.highWatermark - 1n,
+        ...limits,
+        waitMs: WRITTEN_WAIT_MS,
+      };
       const reading = await readAll({ reader: cluster.openReader(), ...window });
       const last = await produce(topic, [{ key: 'judge', value: 'last' }], { partition, ...onBroker });
       const maxMessages = reading.records.length + 1;

@@ -30,9 +30,9 @@ export async function openKafkaHarness(): Promise<LogHarness> {
   };
 }
 
-/** A transaction of a producer of its own, so that several can interleave. */
+/** A transaction of a producer of its own, so that several can interleave. It stays open for longer than any test runs. */
 export async function beginTransaction(transactionalId = uniqueName('driven')): Promise<DrivenTransaction> {
-  const producer = kafkaClient().producer({ transactionalId, maxInFlightRequests: 1 });
+  const producer = kafkaClient().producer({ transactionalId, maxInFlightRequests: 1, transactionTimeout: 600_000 });
   await producer.connect();
   return driven(producer, await producer.transaction());
 }

@@ -1,8 +1,12 @@
 import { toOffset } from '@tidemark/keyspace';
 import { expect, it } from 'vitest';
+import { FETCH_WAIT_MS_MAX } from '../limits.ts';
 import { HoleKind } from '../ports.ts';
 import { append, type LogHarness, numbered, recordFor, refusal, sourceOf } from './contract-harness.ts';
-import { readAll } from './read-all.ts';
+import { readAll, WRITTEN_WAIT_MS } from './read-all.ts';
+
+/** A reader that answered only when this is over would not answer. A broker holds a read for less, and then says "end of log". */
+const LONGER_THAN_THE_TEST_MS = 600_000;
 
 export function readingContract(harness: () => LogHarness): void {
   it('returns bytes, headers and times as they were written', async () => {
@@ -93,18 +97,17 @@ export function readingContract(harness: () => LogHarness): void {
     const { cluster } = harness();
     const topic = await harness().createTopic();
     const reader = cluster.openReader();
-    const startedMs = performance.now();
-    const waiting = reader.read({
-      source: sourceOf(topic),
-      cursor: toOffset(-1),
-      end: toOffset(9),
-      recordsMax: 9,
-      bytesMax: 999,
-      waitMs: 60_000,
-    });
+    const request = { source: sourceOf(topic), cursor: toOffset(-1), end: toOffset(9), recordsMax: 9, bytesMax: 999 };
+    const waited = async () => {
+      for (;;) {
+        const startedMs = performance.now();
+        const answer = await reader.read({ ...request, waitMs: LONGER_THAN_THE_TEST_MS });
+        if (answer.kind !== 'end of log' || performance.now() - startedMs < FETCH_WAIT_MS_MAX / 2) return answer;
+      }
+    };
+    const waiting = waited();
     await append(cluster, numbered(topic, 0, 1));
     expect(await waiting).toMatchObject({ kind: 'chunk', chunk: { end: 0n } });
-    expect(performance.now() - startedMs).toBeLessThan(50_000);
     await reader.close();
   });
 
@@ -136,7 +139,7 @@ export function transactionContract(harness: () => LogHarness): void {
       source: sourceOf(topic),
       end: 3n,
       recordsMax: 2,
-      waitMs: 2_000,
+      waitMs: WRITTEN_WAIT_MS,
     });
     await reader.close();
     expect([offsets, cursor, chunks.length]).toEqual([[0, 1, 2], 3n, 2]);
@@ -160,7 +163,13 @@ export function transactionContract(harness: () => LogHarness): void {
       { partition: 0, logStartOffset: 0n, lastStableOffset: 2n, highWatermark: 5n },
     ]);
     await open.abort();
-    const { offsets, holes } = await readAll({ reader, source: sourceOf(topic), cursor: 1n, end: 5n, waitMs: 2_000 });
+    const { offsets, holes } = await readAll({
+      reader,
+      source: sourceOf(topic),
+      cursor: 1n,
+      end: 5n,
+      waitMs: WRITTEN_WAIT_MS,
+    });
     await reader.close();
     expect(offsets).toEqual([3, 4]);
     expect(holes).toEqual([
@@ -185,7 +194,7 @@ export function transactionContract(harness: () => LogHarness): void {
       source: sourceOf(topic),
       end: 8n,
       recordsMax: 2,
-      waitMs: 2_000,
+      waitMs: WRITTEN_WAIT_MS,
     });
     await reader.close();
     const [offsets] = await cluster.catalog.offsets(topic); // the marker comes after the commit has answered, but was read by now

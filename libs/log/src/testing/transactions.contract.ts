@@ -2,6 +2,7 @@ import { toOffset } from '@tidemark/keyspace';
 import { expect, it } from 'vitest';
 import type { LogEntry, TransactionOutcome } from '../ports.ts';
 import { append, type LogHarness, numbered, recordFor, sourceOf } from './contract-harness.ts';
+import { WRITTEN_WAIT_MS } from './read-all.ts';
 
 export function ongoingContract(harness: () => LogHarness): void {
   it('shows what is open in a partition, by whom and since where, and nothing of topics that do not exist', async () => {
@@ -23,7 +24,7 @@ export function ongoingContract(harness: () => LogHarness): void {
     expect(await transactions.ongoing([name(1)])).toEqual(ongoing.slice(1));
     await one.abort();
     await two.commit();
-    await expect.poll(() => transactions.ongoing(asked)).toEqual([]);
+    await expect.poll(() => transactions.ongoing(asked), { timeout: WRITTEN_WAIT_MS }).toEqual([]);
   });
 
   it.each<TransactionOutcome>(['commit', 'abort'])('ends a transaction in one partition: %s', async (outcome) => {
@@ -38,7 +39,7 @@ export function ongoingContract(harness: () => LogHarness): void {
     await transactions.end(ongoing, outcome);
     expect(await transactions.ongoing([ongoing])).toEqual([]);
     await expect
-      .poll(() => cluster.catalog.offsets(topic))
+      .poll(() => cluster.catalog.offsets(topic), { timeout: WRITTEN_WAIT_MS })
       .toMatchObject([{ lastStableOffset: 4n, highWatermark: 4n }]);
     const entries = await entriesFrom(harness(), topic, 1n);
     expect(entries.map(shown)).toEqual([['1'], ['5'], `${outcome} at 3`]);

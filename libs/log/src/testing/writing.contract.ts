@@ -2,7 +2,7 @@ import { partitionOfKey, toOffset } from '@tidemark/keyspace';
 import { expect, it } from 'vitest';
 import { follow, scanTopic } from '../scan.ts';
 import { append, type LogHarness, numbered, recordFor, refusal, sourceOf } from './contract-harness.ts';
-import { readAll } from './read-all.ts';
+import { readAll, WRITTEN_WAIT_MS } from './read-all.ts';
 
 export function catalogContract(harness: () => LogHarness): void {
   it('creates a topic as specified, accepts it again, and names every difference', async () => {
@@ -110,8 +110,12 @@ export function writerContract(harness: () => LogHarness): void {
     expect(writer.usable).toBe(true);
     await writer.close();
     const reader = cluster.openReader();
-    expect((await readAll({ reader, source: sourceOf(one), end: 2n, waitMs: 2_000 })).offsets).toEqual([0, 1]);
-    expect((await readAll({ reader, source: sourceOf(two), end: 3n, waitMs: 2_000 })).offsets).toEqual([0, 2]);
+    expect((await readAll({ reader, source: sourceOf(one), end: 2n, waitMs: WRITTEN_WAIT_MS })).offsets).toEqual([
+      0, 1,
+    ]);
+    expect((await readAll({ reader, source: sourceOf(two), end: 3n, waitMs: WRITTEN_WAIT_MS })).offsets).toEqual([
+      0, 2,
+    ]);
     await reader.close();
   });
 
@@ -133,7 +137,7 @@ export function writerContract(harness: () => LogHarness): void {
       reader,
       source: sourceOf(topic),
       end: (offsets?.highWatermark ?? 0n) - 1n,
-      waitMs: 2_000,
+      waitMs: WRITTEN_WAIT_MS,
     });
     await reader.close();
     expect(records.map(({ value }) => value?.toString())).toEqual(['0', '1']);

@@ -8,7 +8,7 @@ import type { DrivenTransaction, LogHarness } from '../../testing/contract-harne
 import { judge } from '../../testing/judge.ts';
 import { beginTransaction, openKafkaHarness } from '../../testing/kafka-harness.ts';
 import { type Action, playModel } from '../../testing/model-log.ts';
-import { readAll } from '../../testing/read-all.ts';
+import { readAll, WRITTEN_WAIT_MS } from '../../testing/read-all.ts';
 
 let harness: LogHarness;
 beforeAll(async () => {
@@ -40,7 +40,13 @@ describe('read-committed reading of transactional logs', () => {
         offsets,
         stop,
         cursor: reached,
-      } = await readAll({ reader, source: { topic, topicId, partition: 0 }, cursor, end: 599n, waitMs: 2_000 });
+      } = await readAll({
+        reader,
+        source: { topic, topicId, partition: 0 },
+        cursor,
+        end: 599n,
+        waitMs: WRITTEN_WAIT_MS,
+      });
       const above = Array.from({ length: 300 }, (_, index) => index * 2).filter((offset) => offset > cursor);
       expect([offsets, stop, reached]).toEqual([above, undefined, 599n]);
     }
@@ -128,11 +134,14 @@ describe('read-committed reading of transactional logs', () => {
           const topic = await harness.createTopic();
           const open = await perform(actions, topic.topic);
           const model = playModel(actions);
-          const [log] = await harness.cluster.catalog.offsets(topic);
-          expect(log).toMatchObject({ highWatermark: model.highWatermark, lastStableOffset: model.lastStableOffset });
+          const { highWatermark, lastStableOffset } = model;
+          // The broker moves the two one after the other.
+          await expect
+            .poll(() => harness.cluster.catalog.offsets(topic), { timeout: WRITTEN_WAIT_MS })
+            .toMatchObject([{ highWatermark, lastStableOffset }]);
           const reader = harness.cluster.openReader();
           const source = { topic: topic.topic, topicId: topic.topicId, partition: 0 };
-          const { offsets } = await readAll({ reader, source, end: model.lastStableOffset - 1n, recordsMax });
+          const { offsets } = await readAll({ reader, source, end: lastStableOffset - 1n, recordsMax });
           await reader.close();
           await Promise.all(open.map((transaction) => transaction.abort()));
           expect(offsets).toEqual([...model.committed].map(Number).sort((x, y) => x - y));
