@@ -7,7 +7,7 @@ import { floorKey } from '../../keys.ts';
 import { createMemoryFloorStore } from '../../testing/memory-floor-store.ts';
 import { type FloorHistory, floorHistory, openingSteps, playFloorStep } from '../../testing/random-floor-calls.ts';
 import { createRedisFloorStore } from './index.ts';
-import { createTestAccess, removeNamespace, type TestAccess } from './test-access.ts';
+import { createTestAccess, PATIENT_MS, removeNamespace, type TestAccess } from './test-access.ts';
 
 const RUNS = 200;
 
@@ -18,7 +18,7 @@ let access: TestAccess;
 let places = 0;
 
 beforeAll(async () => {
-  redis = await createRedisFloorStore({ url, namespace });
+  redis = await createRedisFloorStore({ url, namespace, retryForMs: PATIENT_MS });
   access = createTestAccess(url);
 });
 afterAll(async () => {

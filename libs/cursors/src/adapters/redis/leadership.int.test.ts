@@ -2,7 +2,7 @@ import { services, uniqueNamespace } from '@tidemark/testkit';
 import { afterAll } from 'vitest';
 import { leadershipContract } from '../../testing/leadership.contract.ts';
 import { createRedisLeadership } from './leadership.ts';
-import { removeNamespace } from './test-access.ts';
+import { PATIENT_MS, removeNamespace } from './test-access.ts';
 
 const url = services().redis;
 const namespaces: string[] = [];
@@ -13,5 +13,5 @@ afterAll(async () => {
 leadershipContract('Redis', () => {
   const namespace = uniqueNamespace('leadership');
   namespaces.push(namespace);
-  return createRedisLeadership({ url, namespace });
+  return createRedisLeadership({ url, namespace, retryForMs: PATIENT_MS });
 });

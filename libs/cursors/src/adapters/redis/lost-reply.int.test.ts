@@ -7,7 +7,7 @@ import type { CursorStore } from '../../ports.ts';
 import { installSample, parking, rangeOf, slotOn } from '../../testing/sample-jobs.ts';
 import { createRedisCursorStore } from './index.ts';
 import { scripts } from './scripts.ts';
-import { removeNamespace } from './test-access.ts';
+import { PATIENT_MS, removeNamespace } from './test-access.ts';
 
 const RANGE = { partition: 0, start: toOffset(-1n) };
 const url = services().redis;
@@ -19,7 +19,7 @@ let jobs = 0;
 
 beforeAll(async () => {
   proxy = await startReplyThief(url);
-  store = await createRedisCursorStore({ url: proxy.url, namespace });
+  store = await createRedisCursorStore({ url: proxy.url, namespace, retryForMs: PATIENT_MS });
 });
 afterAll(async () => {
   await store.close();

@@ -6,7 +6,7 @@ import type { CursorStore } from '../../ports.ts';
 import { cursorStoreContract } from '../../testing/cursor-store.contract.ts';
 import { installSample, slotOn } from '../../testing/sample-jobs.ts';
 import { createRedisCursorStore } from './index.ts';
-import { createTestAccess, type TestAccess } from './test-access.ts';
+import { createTestAccess, PATIENT_MS, type TestAccess } from './test-access.ts';
 
 const NAMESPACE = 'pair';
 const RANGE = { partition: 0, start: toOffset(-1n) };
@@ -19,7 +19,7 @@ let store: CursorStore;
 beforeAll(async () => {
   [first, second] = await Promise.all([privateRedis({ cluster: false }), privateRedis({ cluster: false })]);
   access = createTestAccess(first.address);
-  store = await createRedisCursorStore({ url: first.address, namespace: NAMESPACE, retryForMs: 20_000 });
+  store = await createRedisCursorStore({ url: first.address, namespace: NAMESPACE, retryForMs: PATIENT_MS });
 });
 afterAll(async () => {
   await store.close();
@@ -29,7 +29,7 @@ afterAll(async () => {
 });
 
 cursorStoreContract('Redis without cluster mode', () =>
-  createRedisCursorStore({ url: first.address, namespace: 'contract' }),
+  createRedisCursorStore({ url: first.address, namespace: 'contract', retryForMs: PATIENT_MS }),
 );
 
 it('E5: a master that turns into a read-only replica and back is waited out, and is another store afterwards', async () => {

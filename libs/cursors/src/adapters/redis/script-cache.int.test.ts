@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { CursorStore } from '../../ports.ts';
 import { installSample, slotOn } from '../../testing/sample-jobs.ts';
 import { createRedisCursorStore } from './index.ts';
-import { createTestAccess, type TestAccess } from './test-access.ts';
+import { createTestAccess, PATIENT_MS, type TestAccess } from './test-access.ts';
 
 const SLOTS = 8;
 const CHUNKS = 150;
@@ -20,7 +20,11 @@ let store: CursorStore;
 beforeAll(async () => {
   server = await privateRedis();
   access = createTestAccess(server.address);
-  store = await createRedisCursorStore({ url: server.address, namespace: 'script_cache' });
+  store = await createRedisCursorStore({
+    url: server.address,
+    namespace: 'script_cache',
+    retryForMs: PATIENT_MS,
+  });
 });
 afterAll(async () => {
   await store.close();
