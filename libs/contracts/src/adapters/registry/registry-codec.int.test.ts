@@ -8,7 +8,8 @@ import { codecContract } from '../../testing/codec.contract.ts';
 import { createCodec } from './registry-codec.ts';
 
 const registryUrl = services().registry;
-const open = () => createCodec({ registryUrl });
+/** The registry of all tests, on a loaded machine. */
+const open = () => createCodec({ registryUrl, requestTimeoutMs: 60_000, deadlineMs: 120_000 });
 
 codecContract('registry', { open, newTopic: () => uniqueName('contracts') });
 

@@ -1,6 +1,7 @@
 /** What the codec makes of a registry that is down, slow, wrong or hidden: a stub on a loopback port stands in its place. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { waitFor } from '@tidemark/testkit';
 import { afterEach, describe, expect, it } from 'vitest';
 import { schemaTexts } from '../../generated/records.ts';
 import { SchemaName } from '../../ports.ts';
@@ -26,7 +27,12 @@ afterEach(async () => {
   );
 });
 
-async function stub(first: Answer) {
+/** Gives up soon; each trouble takes that long. */
+const IMPATIENT = { requestTimeoutMs: 150, deadlineMs: 1_500 };
+/** For what is answered: a loaded machine may stand still over a request. */
+const PATIENT = { requestTimeoutMs: 60_000, deadlineMs: 120_000 };
+
+async function stub(first: Answer, patience = PATIENT) {
   let answer = first;
   const asked: { readonly path: string; readonly authorization: string | undefined }[] = [];
   const server = createServer((request, response) => {
@@ -43,7 +49,7 @@ async function stub(first: Answer) {
     answerWith: (next: Answer) => {
       answer = next;
     },
-    codec: createCodec({ registryUrl: url, requestTimeoutMs: 150, deadlineMs: 1_500 }),
+    codec: createCodec({ registryUrl: url, ...patience }),
   };
 }
 
@@ -56,11 +62,7 @@ describe('a registry in trouble', () => {
     const { url } = await stub(schemaFound);
     const server = servers.pop();
     await new Promise((resolve) => server?.close(resolve));
-    const codec = createCodec({
-      registryUrl: url.replace('//', '//user:geheim@'),
-      requestTimeoutMs: 150,
-      deadlineMs: 1_500,
-    });
+    const codec = createCodec({ registryUrl: url.replace('//', '//user:geheim@'), ...IMPATIENT });
     const refusal = await codec.decode(RECORD).catch((error: Error) => error);
     expect(refusal).toMatchObject(UNAVAILABLE);
     expect((refusal as Error).message).toContain(url);
@@ -89,17 +91,18 @@ describe('a registry in trouble', () => {
     ['behind a gateway that knows no such route', json(404, { message: 'no Route matched with those values' })],
     ['at a wrong path', (_, response) => response.writeHead(404).end()],
   ])('%s is unavailable, and the record good once it answers', async (_, answer) => {
-    const { codec, answerWith } = await stub(answer);
+    const { codec, answerWith } = await stub(answer, IMPATIENT);
     await expect(codec.decode(RECORD)).rejects.toMatchObject(UNAVAILABLE);
     answerWith(schemaFound);
-    expect(await codec.decode(RECORD)).toEqual({ schema: SchemaName.jsonValue, value: { json: '{}' } });
+    const decoded = await waitFor('an answer in time', () => codec.decode(RECORD));
+    expect(decoded).toEqual({ schema: SchemaName.jsonValue, value: { json: '{}' } });
   });
 
   it('that refuses our credentials is a matter of configuration; good ones are sent', async () => {
     const { url, codec, asked, answerWith } = await stub(json(401, { message: 'Unauthorized' }));
     await expect(codec.decode(RECORD)).rejects.toMatchObject({ code: 'REGISTRY_REFUSED', class: 'config' });
     answerWith(schemaFound);
-    await createCodec({ registryUrl: url.replace('//', '//user:pass%40word@') }).decode(RECORD);
+    await createCodec({ registryUrl: url.replace('//', '//user:pass%40word@'), ...PATIENT }).decode(RECORD);
     expect(asked.at(-1)?.authorization).toBe(`Basic ${Buffer.from('user:pass@word').toString('base64')}`);
   });
 
