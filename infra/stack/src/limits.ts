@@ -27,8 +27,8 @@ export const PORT_OFFSETS = {
   console: 9,
 } as const;
 
-/** A probe on loopback answers in milliseconds; a machine that is busy compiling may need seconds. */
-export const PROBE_TIMEOUT_MS = 5_000;
+/** A probe on loopback answers in milliseconds, and one of nobody is refused at once; a machine that is busy may stand still for 20 s. */
+export const PROBE_TIMEOUT_MS = 30_000;
 
 /** How often a starting service is asked whether it is ready. */
 export const PROBE_INTERVAL_MS = 150;
@@ -40,7 +40,7 @@ export const START_TIMEOUT_MS = 180_000;
 export const STOP_TIMEOUT_MS = 30_000;
 
 /** A living process that does not answer is given so long before it is called hung: killing a slow service that others use is worse than waiting. */
-export const HUNG_AFTER_MS = 10_000;
+export const HUNG_AFTER_MS = 30_000;
 
 /** A hung process hardly answers a polite signal. */
 export const HUNG_STOP_TIMEOUT_MS = 3_000;
