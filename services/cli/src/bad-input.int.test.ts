@@ -36,6 +36,7 @@ beforeAll(async () => {
     spawnProgram({ script: scriptOf('distributor'), env }),
     spawnProgram({ script: scriptOf('worker'), env: { ...env, TIDEMARK_HANDLERS: HANDLERS } }),
   ];
+  for (const program of programs) await program.logged('program.started');
   await waitFor(
     'a worker that announces its handlers',
     async () => (await run('job', 'submit', '--topic', topic, '--handler', 'picky', '--dry-run')).exitCode === 0,
@@ -159,7 +160,7 @@ describe('jobs', () => {
 
   it('orders that a finished job cannot follow: exit 5, naming its state', async () => {
     await run('job', 'submit', '--topic', topic, '--handler', 'count', '--id', 'over');
-    await run('job', 'wait', 'over', '--timeout', '30');
+    await run('job', 'wait', 'over', '--timeout', '120');
     expectFailure(await run('job', 'cancel', 'over'), 5, /job over is COMPLETED \(clean\): it is over already/);
     expectFailure(await run('job', 'pause', 'over'), 5, /COMPLETED \(clean\): it is over already/);
     expectFailure(await run('job', 'kill', 'over', '--yes'), 5, /COMPLETED \(clean\): it is over already/);

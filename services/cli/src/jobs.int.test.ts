@@ -14,6 +14,9 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { scriptOf } from './repository.ts';
 import { type CliRun, cli } from './testing/test-terminal.ts';
 
+/** In seconds: for what is to come, on a loaded machine. */
+const PATIENCE = '120';
+
 const HANDLERS = new URL('./testing/faulty-handlers.ts', import.meta.url).pathname;
 
 let env: ReturnType<typeof environmentOf>;
@@ -39,6 +42,7 @@ beforeAll(async () => {
     spawnProgram({ script: scriptOf('distributor'), env }),
     spawnProgram({ script: scriptOf('worker'), env: { ...env, TIDEMARK_HANDLERS: HANDLERS } }),
   ];
+  for (const program of programs) await program.logged('program.started');
   await waitFor(
     'a worker that announces its handlers',
     async () => (await submit('look', 'picky', '--dry-run')).exitCode === 0,
@@ -63,7 +67,7 @@ it('submits, tells the pinned window with 64-bit numbers as strings, and waits f
       ],
     },
   });
-  const waited = await run('job', 'wait', 'first', '--timeout', '30', '-o', 'json');
+  const waited = await run('job', 'wait', 'first', '--timeout', PATIENCE, '-o', 'json');
   expect(waited.exitCode).toBe(0);
   expect(parsed(waited)).toMatchObject({
     state: 'COMPLETED',
@@ -74,7 +78,7 @@ it('submits, tells the pinned window with 64-bit numbers as strings, and waits f
 
 it('shows a finished job with the ranges of its checkpoints, whose numbers add up', async () => {
   await submit('shown', 'count');
-  await run('job', 'wait', 'shown', '--timeout', '30');
+  await run('job', 'wait', 'shown', '--timeout', PATIENCE);
   const shown = parsed(await run('job', 'show', 'shown', '-o', 'json'));
   expect(shown).toMatchObject({
     state: 'COMPLETED',
@@ -98,7 +102,7 @@ it('A5: watches a job without records to its end, 100 % and no NaN anywhere', as
 
 it('ends with 8 for a job with dead letters', async () => {
   await submit('picky-1', 'picky');
-  const waited = await run('job', 'wait', 'picky-1', '--timeout', '30', '-o', 'json');
+  const waited = await run('job', 'wait', 'picky-1', '--timeout', PATIENCE, '-o', 'json');
   expect(parsed(waited)).toMatchObject({
     state: 'COMPLETED',
     reason: 'dead letters',
@@ -110,7 +114,7 @@ it('ends with 8 for a job with dead letters', async () => {
 
 it('P10: audits a job against the log and its dead letters, and against a sink with a planted loss and duplicate', async () => {
   await submit('audited', 'picky');
-  await run('job', 'wait', 'audited', '--timeout', '30');
+  await run('job', 'wait', 'audited', '--timeout', PATIENCE);
   const plain = await run('job', 'audit', 'audited', '-o', 'json');
   expect(parsed(plain)).toMatchObject({
     verdict: 'proven',
@@ -146,7 +150,7 @@ it('B1: an audit says what retention took since, and ends with 8', async () => {
   const cut = await createTopic(uniqueName('cli-cut'));
   await produce(cut, [{ value: '0' }, { value: '1' }, { value: '2' }]);
   await run('job', 'submit', '--topic', cut, '--handler', 'count', '--id', 'cut');
-  await run('job', 'wait', 'cut', '--timeout', '30');
+  await run('job', 'wait', 'cut', '--timeout', PATIENCE);
   await deleteRecordsBefore(cut, 0, 2n);
   const audit = await run('job', 'audit', 'cut');
   expect(audit.out.join('\n')).toMatch(/unprovable: range 0:-1: .* 0 to 1 are not in the log any more/);
@@ -155,7 +159,7 @@ it('B1: an audit says what retention took since, and ends with 8', async () => {
 
 it('D2: lists dead letters by what went wrong, shows one, and exports all with every byte', async () => {
   await submit('buried', 'picky');
-  await run('job', 'wait', 'buried', '--timeout', '30');
+  await run('job', 'wait', 'buried', '--timeout', PATIENCE);
   const listed = await run('deadletter', 'list', topic, '--job', 'buried', '-o', 'json');
   expect(JSON.parse(listed.out.join(''))).toMatchObject([
     { count: 1, jobId: 'buried', handler: 'picky', faultClass: 'data', error: 'a bad value' },
@@ -179,14 +183,14 @@ it('D2: lists dead letters by what went wrong, shows one, and exports all with e
 
 it('redrives dead letters as the records they are of, as a job whose numbers add up', async () => {
   await submit('failed', 'picky');
-  await run('job', 'wait', 'failed', '--timeout', '30');
+  await run('job', 'wait', 'failed', '--timeout', PATIENCE);
   const redrive = (...more: readonly string[]): Promise<CliRun> =>
     run('deadletter', 'redrive', topic, '--job', 'failed', '--yes', ...more);
   const dry = await redrive('--dry-run', '--class', 'data');
   expect(dry.out.join('')).toMatch(/would hand 1 dead letters of .* to handler picky, from 1 records; nothing was/);
   // It fails again: a second letter of the same record, beside the first.
   expect((await redrive('--id', 'again', '--class', 'data')).exitCode).toBe(0);
-  expect((await run('job', 'wait', 'again', '--timeout', '30')).exitCode).toBe(8);
+  expect((await run('job', 'wait', 'again', '--timeout', PATIENCE)).exitCode).toBe(8);
   const rounds = (await run('deadletter', 'export', topic, '--job', 'again')).out.map(
     (line) => JSON.parse(line) as object,
   );
@@ -200,7 +204,7 @@ it('redrives dead letters as the records they are of, as a job whose numbers add
   expect(all).not.toHaveProperty(['request', 'parameters', 'letters.class']);
   // Handed to another handler it is done, and those of other jobs are counted as filtered.
   expect((await redrive('--id', 'mended', '--handler', 'count')).exitCode).toBe(0);
-  const mended = await run('job', 'wait', 'mended', '--timeout', '30', '-o', 'json');
+  const mended = await run('job', 'wait', 'mended', '--timeout', PATIENCE, '-o', 'json');
   expect(parsed(mended)).toMatchObject({ state: 'COMPLETED', reason: 'clean', totals: { ok: '1', deadLettered: '0' } });
   expect((await run('job', 'audit', 'mended')).exitCode).toBe(0);
   expect((await redrive('--max-rounds', '1')).exitCode).toBe(3);
@@ -224,7 +228,7 @@ it('waits for a worker when told so, ends with 7 when the time is over, and canc
 
 it('lists all jobs, the newest first', async () => {
   await submit('older', 'count', '--no-wait');
-  await run('job', 'wait', 'older', '--timeout', '30').then(
+  await run('job', 'wait', 'older', '--timeout', PATIENCE).then(
     async ({ exitCode }) =>
       exitCode === 3 && waitFor('the job', async () => (await run('job', 'show', 'older')).exitCode === 0),
   );

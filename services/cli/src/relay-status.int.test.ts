@@ -42,16 +42,12 @@ it('tells who publishes, how far, and what waits', async () => {
     bootstraps: [],
   });
 
-  const relay = spawnProgram({ script: scriptOf('relay'), env: { ...env, TIDEMARK_LEASE_TTL_MS: '1000' } });
+  const relay = spawnProgram({ script: scriptOf('relay'), env: { ...env, TIDEMARK_LEASE_TTL_MS: '120000' } });
   onTestFinished(() => relay.kill('SIGKILL'));
-  await waitFor(
-    'both rows published',
-    async () => {
-      const { backlog } = (await status()) as { backlog: { rows: number } | null };
-      return backlog?.rows === 0;
-    },
-    { timeoutMs: 60_000 },
-  );
+  await waitFor('both rows published', async () => {
+    const { backlog } = (await status()) as { backlog: { rows: number } | null };
+    return backlog?.rows === 0;
+  });
   expect(await status()).toMatchObject({
     owner: expect.stringContaining(`/${relay.pid}/`),
     snapshot: expect.stringMatching(/^\d+:\d+:/),
@@ -71,6 +67,8 @@ it('tells who publishes, how far, and what waits', async () => {
   const admin = kafkaClient().admin();
   await admin.createPartitions({ topicPartitions: [{ topic, count: 4 }] });
   await admin.disconnect();
+  // The broker tells of new partitions after it has answered for them.
+  await waitFor('the fault', async () => ((await status()) as { faults: unknown[] }).faults.length > 0);
   expect(await status()).toMatchObject({ faults: [{ code: 'PARTITIONS_CHANGED' }], backlog: { rows: 3 } });
   expect((await cli(['relay', 'status'], env)).out.join('\n')).toMatch(
     /fault +PARTITIONS_CHANGED: topic ".*" has 4 partitions now, .* over 1; see "tidemark relay rebase"/,

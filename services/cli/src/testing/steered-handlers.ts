@@ -5,11 +5,12 @@ import { ErrorClass, sleep, TidemarkError } from '@tidemark/keyspace';
 
 const LOOK_EVERY_MS = 20;
 
-/** Waits until the file of its parameter `gate` is there, whatever the signal says. */
+/** Waits until the file of its parameter `gate` is there, whatever the signal says, for longer than any test. */
 export const gated = defineHandler({
   name: 'gated',
   input: 'raw',
   idempotent: true,
+  timeoutMs: 600_000,
   async handle(_event, { parameters }) {
     while (!existsSync(parameters['gate'] ?? '')) await sleep(LOOK_EVERY_MS);
     return done();

@@ -15,14 +15,22 @@ export interface CliRun {
 export async function cli(
   args: readonly string[],
   env: Environment,
-  options: { readonly answer?: boolean; readonly signal?: AbortSignal } = {},
+  options: {
+    readonly answer?: boolean;
+    readonly signal?: AbortSignal;
+    /** Hears of every line of the answer. */
+    readonly onOut?: (line: string) => void;
+  } = {},
 ): Promise<CliRun> {
   const out: string[] = [];
   const notes: string[] = [];
   const exitCode = await runCli(args, {
     env,
     isInteractive: options.answer !== undefined,
-    out: (line) => out.push(line),
+    out: (line) => {
+      out.push(line);
+      options.onOut?.(line);
+    },
     note: (line) => notes.push(line),
     live: () => {},
     confirm: async () => options.answer ?? false,
