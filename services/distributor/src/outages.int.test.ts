@@ -11,6 +11,8 @@ import { createServiceParts } from './testing/service-parts.ts';
 
 /** An outage of some seconds, so that several retries fall into it. */
 const OUTAGE_MS = 4_000;
+/** A broker is started twice, each time for a minute or more on a loaded machine. */
+const TWO_STARTS_TIMEOUT_MS = 600_000;
 
 function listeningLogger(): Logger & { readonly lines: string[] } {
   const lines: string[] = [];
@@ -86,7 +88,9 @@ describe('outages', () => {
     }
   });
 
-  it('Kafka is killed and comes back: the same distributor goes on, requests and checkpoints are whole, few lines are said', async () => {
+  it('Kafka is killed and comes back: the same distributor goes on, requests and checkpoints are whole, few lines are said', {
+    timeout: TWO_STARTS_TIMEOUT_MS,
+  }, async () => {
     const kafka = await privateKafka();
     const rig = new Rig(await createServiceParts({ kafka: kafka.address }));
     const logger = listeningLogger();
@@ -103,7 +107,7 @@ describe('outages', () => {
       await kafka.start();
       await rig.settleAll(jobId);
       await waitFor('the end of the job', async () => isTerminal((await stateOf(rig, jobId))?.state ?? ''), {
-        timeoutMs: 60_000,
+        timeoutMs: 120_000, // a broker that has just started, and the longest pause between two sessions
       });
       expect(await stateOf(rig, jobId)).toMatchObject({ state: 'COMPLETED', reason: 'clean', totals: { ok: 50n } });
       expect((await rig.kinds(jobId)).filter((kind) => kind === 'JobPinned')).toHaveLength(1);

@@ -1,7 +1,18 @@
 /** Commands, suspensions and ends. */
 import { toOffset } from '@tidemark/keyspace';
 import { describe, expect, it } from 'vitest';
+import type { Rig } from './rig.ts';
 import { gone, numbers, type RigOf, raise } from './scenario-looks.ts';
+
+const OPEN_TRANSACTION_DEADLINE_MS = 600_000;
+
+/** A job that is resumed gets the whole deadline again: it passes when the test says so, and only then. */
+async function startWithClock(rig: Rig): Promise<{ skippedMs: number }> {
+  const clock = { skippedMs: 0 };
+  const nowMs = () => Date.now() + clock.skippedMs;
+  await rig.start({ openTransactionDeadlineMs: OPEN_TRANSACTION_DEADLINE_MS, nowMs });
+  return clock;
+}
 
 export function endingScenarios(where: string, rigOf: RigOf): void {
   describe(`steering and ending (${where})`, () => {
@@ -36,12 +47,13 @@ export function endingScenarios(where: string, rigOf: RigOf): void {
       const rig = rigOf();
       const topic = await rig.parts.newTopic(1);
       await rig.produce(topic, 0, numbers(10));
-      await rig.start({ openTransactionDeadlineMs: 200 });
+      const clock = await startWithClock(rig);
       const jobId = await rig.request({ topic });
       await rig.state(jobId, 'RUNNING');
       const [range] = await rig.ranges(jobId);
       if (range === undefined) return raise('no range');
       await rig.leave(jobId, range, { note: 'waiting: open transaction at 4', stop: false });
+      clock.skippedMs = 2 * OPEN_TRANSACTION_DEADLINE_MS;
       const suspended = await rig.state(jobId, 'SUSPENDED');
       expect(suspended.reason).toBe('open transaction at 4 in partition 0');
       expect((await rig.parts.store.snapshot(jobId))?.mode).toBe('halted');
@@ -57,17 +69,20 @@ export function endingScenarios(where: string, rigOf: RigOf): void {
       const rig = rigOf();
       const topic = await rig.parts.newTopic(1);
       await rig.produce(topic, 0, numbers(10));
-      await rig.start({ openTransactionDeadlineMs: 100 });
+      const clock = await startWithClock(rig);
       const jobId = await rig.request({ topic });
       await rig.state(jobId, 'RUNNING');
       const [range] = await rig.ranges(jobId);
       if (range === undefined) return raise('no range');
       const token = await rig.settle(jobId, range, toOffset(3));
       await rig.leave(jobId, range, { note: 'waiting: open transaction at 4', stop: false });
+      clock.skippedMs = 2 * OPEN_TRANSACTION_DEADLINE_MS;
       await rig.state(jobId, 'SUSPENDED');
       await rig.parts.loseStore();
       await rig.command(jobId, 'resume');
       await rig.state(jobId, 'RUNNING');
+      // It may have been filled in halted before.
+      await rig.letRun(jobId);
       const [restored] = await rig.ranges(jobId);
       if (restored === undefined) return raise('no range');
       expect(restored.cursor).toBe(3n);

@@ -77,7 +77,11 @@ export interface HeldRange {
 
 /** Short, so that a test waits for one quickly. */
 const CHECKPOINT_EVERY_MS = 40;
-const LEASE_TTL_MS = 60_000;
+/** Longer than any machine holds a test up: that what is held runs out is only for those who say so. */
+const LEASE_TTL_MS = 600_000;
+const DRAIN_DEADLINE_MS = 600_000;
+/** Well within the time after which a worker counts as silent. */
+const ANNOUNCE_EVERY_MS = 1_000;
 
 export class Rig {
   readonly parts: RigParts;
@@ -86,6 +90,7 @@ export class Rig {
   readonly #states = new Map<string, JobState>();
   readonly #watchers = new Set<() => void>();
   readonly #following = new AbortController();
+  readonly #announcing: NodeJS.Timeout[] = [];
   #followed: Promise<void> | undefined;
   #sequence = 0n;
 
@@ -97,7 +102,8 @@ export class Rig {
   async start(options: Partial<DistributorOptions> = {}): Promise<Distributor> {
     const { cluster, codec, store, schedule, floors, namespace } = this.parts;
     const base = { cluster, codec, store, schedule, floors, namespace, logger: silentLogger };
-    const distributor = await startDistributor({ ...base, checkpointEveryMs: CHECKPOINT_EVERY_MS, ...options });
+    const times = { checkpointEveryMs: CHECKPOINT_EVERY_MS, drainDeadlineMs: DRAIN_DEADLINE_MS };
+    const distributor = await startDistributor({ ...base, ...times, ...options });
     this.#distributors.push(distributor);
     const onState = (state: JobState): void => {
       this.#states.set(state.jobId, state);
@@ -230,6 +236,15 @@ export class Rig {
     await waitFor(`${jobId} to be ${mode}`, async () => (await this.parts.store.snapshot(jobId))?.mode === mode);
   }
 
+  /** A worker that lives until the end of the test, and says so again and again as one does. */
+  async announce(slots: number): Promise<void> {
+    const handlers = [{ name: 'count', idempotent: true }];
+    const worker = { workerId: randomUUID(), host: 'h', pid: 1, handlers, slots };
+    const say = () => this.parts.schedule.announce(worker);
+    await say();
+    this.#announcing.push(setInterval(() => void say().catch(() => undefined), ANNOUNCE_EVERY_MS));
+  }
+
   /** A slot that holds the range, until it gives it back. */
   async hold(jobId: string, { partition, start }: RangeRef): Promise<HeldRange> {
     const { store } = this.parts;
@@ -305,6 +320,7 @@ export class Rig {
   }
 
   async close(): Promise<void> {
+    for (const timer of this.#announcing) clearInterval(timer);
     await Promise.all(this.#distributors.map((distributor) => distributor.stop('the test is over')));
     this.#following.abort();
     await this.#followed;

@@ -16,9 +16,15 @@ import {
   services,
   uniqueName,
   uniqueNamespace,
+  waitFor,
 } from '@tidemark/testkit';
 import { Redis } from 'ioredis';
 import type { RigParts } from './rig.ts';
+
+/** The stack's server is there all the time: a call that it does not answer within seconds waits for the machine. */
+const STACK_RETRY_FOR_MS = 60_000;
+/** As long as the broker allows: how long a test takes must not end its transaction. */
+const TRANSACTION_TIMEOUT_MS = 900_000;
 
 /** `at` points at private services instead of the stack's. */
 export async function createServiceParts(
@@ -27,10 +33,12 @@ export async function createServiceParts(
   const endpoints = { ...services(), ...at };
   const namespace = uniqueNamespace('distributor');
   const cluster = createKafkaCluster({ brokers: [endpoints.kafka], clientId: namespace });
-  const store = await createRedisCursorStore({ url: endpoints.redis, namespace });
-  const schedule = await createRedisSchedule({ url: endpoints.redis, namespace });
-  const floors = await createRedisFloorStore({ url: endpoints.redis, namespace });
-  const leadership = await createRedisLeadership({ url: endpoints.redis, namespace });
+  const patience = at.redis === undefined ? { retryForMs: STACK_RETRY_FOR_MS } : {};
+  const address = { url: endpoints.redis, namespace, ...patience };
+  const store = await createRedisCursorStore(address);
+  const schedule = await createRedisSchedule(address);
+  const floors = await createRedisFloorStore(address);
+  const leadership = await createRedisLeadership(address);
   const redis = new Redis(endpoints.redis);
   redis.on('error', () => undefined); // a test may kill its own server
   const removeKeys = async (): Promise<void> => {
@@ -50,18 +58,31 @@ export async function createServiceParts(
     loseStore: removeKeys,
     // In the same life of the store: nothing but its content tells that it went back.
     dumpStore: async () => {
-      const keys = await redis.keys(`${namespace}:*`);
-      const dump = await Promise.all(keys.map(async (key) => [key, await redis.dumpBuffer(key)] as const));
+      const dump = new Map<string, Buffer>();
+      for (const key of await redis.keys(`${namespace}:*`)) {
+        const value = await redis.dumpBuffer(key);
+        if (value !== null) dump.set(key, value);
+      }
       return async () => {
-        await removeKeys();
-        for (const [key, value] of dump) await redis.restore(key, 0, value ?? '');
+        const keys = await redis.keys(`${namespace}:*`);
+        // All in one go, over whatever is there: a distributor looks and writes meanwhile.
+        await Promise.all([
+          ...keys.filter((key) => !dump.has(key)).map((key) => redis.del(key)),
+          ...[...dump].map(([key, value]) => redis.restore(key, 0, value, 'REPLACE')),
+        ]);
       };
     },
     addPartitions: async (topic, partitions, values) => {
       const admin = kafkaClient({ kafka: endpoints.kafka }).admin();
+      const count = Math.max(...partitions) + 1;
       await admin.connect();
-      await admin.createPartitions({ topicPartitions: [{ topic, count: Math.max(...partitions) + 1 }] });
+      await admin.createPartitions({ topicPartitions: [{ topic, count }] });
       await admin.disconnect();
+      // A busy broker knows them late, and what is sent to a partition that it does not know is lost in silence.
+      await waitFor(`the new partitions of ${topic}`, async () => {
+        const found = await cluster.catalog.describe(topic);
+        return found?.partitionCount === count && (await cluster.catalog.offsets(found)).length === count;
+      });
       const messages = values.map((value) => ({ value }));
       for (const partition of partitions) await produce(topic, messages, { partition, kafka: endpoints.kafka });
     },
@@ -74,7 +95,8 @@ export async function createServiceParts(
     },
     openTransaction: async (topic, values) => {
       const messages = values.map((value) => ({ value }));
-      return (await beginTransaction(topic, messages, { kafka: endpoints.kafka })).commit;
+      const producer = { transactionTimeout: TRANSACTION_TIMEOUT_MS };
+      return (await beginTransaction(topic, messages, { kafka: endpoints.kafka, producer })).commit;
     },
     close: async () => {
       await removeKeys();

@@ -44,7 +44,7 @@ export function steeredSuccessionScenarios(where: string, rigOf: RigOf): void {
         const look = async (): Promise<string> => (await rig.parts.store.snapshot(jobId))?.mode ?? 'gone';
         await waitFor(`the store to say ${mode}`, async () => (await look()) === mode);
         expect((await rig.jobLog.checkpoints(jobId)).map(({ cursor }) => cursor)).toEqual([3n]);
-        expect(await enlisted(rig)).toEqual([]);
+        await waitFor('it to be off the list', async () => (await enlisted(rig)).length === 0);
 
         first.release();
         // Whoever has nothing to write does not hear of its successor for half a minute.
@@ -87,6 +87,7 @@ export function steeredSuccessionScenarios(where: string, rigOf: RigOf): void {
       await rig.command(jobId, 'resume');
       await first.frozen;
       await rig.start();
+      await rig.state(jobId, 'RUNNING');
       await rig.letRun(jobId);
       await rig.definition(jobId);
       await rig.command(jobId, 'kill');
