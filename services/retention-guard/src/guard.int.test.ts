@@ -93,10 +93,26 @@ describe('the guard and its store', () => {
     onTestFinished(() => redis.disconnect());
     const topic = await rig.parts.newTopic(1);
     await rig.produce(topic, 0, 100);
-    await rig.distribute();
+    const { floors } = rig.parts;
+    let mayLook = Promise.resolve();
+    let looking: Promise<unknown> = mayLook;
+    await rig.distribute({
+      ...floors,
+      look: async (place) => {
+        await mayLook;
+        const look = floors.look(place);
+        looking = look;
+        return look;
+      },
+    });
     const jobId = await rig.submit({ topic });
     await rig.settle(jobId, { partition: 0, to: 9n });
     await rig.floorsAre(topic, [10n]);
+    // The distributor comes by every few seconds: not between a deletion and the guard.
+    const gate = Promise.withResolvers<void>();
+    onTestFinished(() => gate.resolve());
+    mayLook = gate.promise;
+    await looking;
     const { topicId } = await rig.describe(topic);
     const key = `${rig.parts.namespace}:{floor:${topic}:0}:${topicId}`;
     expect(await redis.hdel(key, `floor:${jobId}`)).toBe(1);
@@ -104,6 +120,7 @@ describe('the guard and its store', () => {
     expect(await redis.del(key)).toBe(1);
     expect(await rig.outcomes(topic)).toEqual(['incomplete']);
     expect(await rig.logStarts(topic)).toEqual([0n]);
+    gate.resolve();
     await rig.settle(jobId, { partition: 0, to: 29n });
     await rig.floorsAre(topic, [30n]);
     expect(await rig.outcomes(topic)).toEqual(['cut']);

@@ -1,7 +1,7 @@
 /** A distributor, a guard, and a worker of a few lines, on the twins or on the real services. */
 import { randomUUID } from 'node:crypto';
 import type { Codec, JobState } from '@tidemark/contracts';
-import type { CursorStore, FloorStore, Parking, Schedule } from '@tidemark/cursors';
+import type { CursorStore, FloorLook, FloorStore, Parking, Schedule } from '@tidemark/cursors';
 import { type Distributor, startDistributor } from '@tidemark/distributor';
 import { isTerminal, type JobLog, newRequest, type RequestFields } from '@tidemark/jobs';
 import { createJobLog, createMarkLog } from '@tidemark/jobs/kafka';
@@ -30,7 +30,8 @@ export interface GuardRigParts {
 }
 
 const CHECKPOINT_EVERY_MS = 40;
-const LEASE_TTL_MS = 60_000;
+/** Longer than any machine holds a test up. */
+const LEASE_TTL_MS = 600_000;
 
 /** Without limits of the broker's own. */
 export const OURS = { 'retention.ms': '-1', 'retention.bytes': '-1' };
@@ -48,9 +49,10 @@ export class GuardRig {
     this.jobLog = createJobLog(parts);
   }
 
-  async distribute(): Promise<Distributor> {
+  async distribute(floors: FloorStore = this.parts.floors): Promise<Distributor> {
     const distributor = await startDistributor({
       ...this.parts,
+      floors,
       logger: silentLogger,
       checkpointEveryMs: CHECKPOINT_EVERY_MS,
     });
@@ -151,10 +153,15 @@ export class GuardRig {
     await this.state(jobId, ({ state }) => state === 'PAUSED');
   }
 
+  /** Its floors go last of all. */
   async finish(jobId: string): Promise<void> {
     await this.settle(jobId);
-    await this.state(jobId, ({ state }) => state === 'COMPLETED');
+    const { request } = await this.state(jobId, ({ state }) => state === 'COMPLETED');
     await this.until('the keys to be gone', async () => (await this.parts.store.snapshot(jobId)) === undefined);
+    await this.until('its floors to be gone', async () => {
+      const looks = await this.#looks(request.topic);
+      return looks.every((look) => !look?.floors.some(({ holder }) => holder === jobId));
+    });
   }
 
   async produce(topic: string, partition: number, count: number, bytes = 1): Promise<void> {
@@ -177,13 +184,16 @@ export class GuardRig {
 
   /** By partition, the lowest. */
   async floors(topic: string): Promise<readonly (Offset | undefined)[]> {
+    const looks = await this.#looks(topic);
+    return looks.map((look) => look?.floors.map(({ offset }) => offset).sort((a, b) => (a < b ? -1 : 1))[0]);
+  }
+
+  async #looks(topic: string): Promise<readonly (FloorLook | undefined)[]> {
     const { topicId, partitionCount } = await this.describe(topic);
-    const lowest: (Offset | undefined)[] = [];
-    for (let partition = 0; partition < partitionCount; partition++) {
-      const look = await this.parts.floors.look({ topic, topicId, partition });
-      lowest.push(look?.floors.map(({ offset }) => offset).sort((a, b) => (a < b ? -1 : 1))[0]);
-    }
-    return lowest;
+    const looks: (FloorLook | undefined)[] = [];
+    for (let partition = 0; partition < partitionCount; partition++)
+      looks.push(await this.parts.floors.look({ topic, topicId, partition }));
+    return looks;
   }
 
   async floorsAre(topic: string, wanted: readonly (bigint | undefined)[]): Promise<void> {

@@ -7,12 +7,17 @@ import { beginTransaction, deleteTopic, services, uniqueName, uniqueNamespace } 
 import { Redis } from 'ioredis';
 import { type GuardRigParts, OURS } from './guard-rig.ts';
 
+/** A server that is away for longer is not what these tests are about, but the machine, or a server that starts. */
+const RETRY_FOR_MS = 60_000;
+/** As long as the broker allows: how long a test takes must not end its transaction. */
+const TRANSACTION_TIMEOUT_MS = 900_000;
+
 /** `redis` points at a private server instead of the stack's. */
 export async function createServiceParts(at: { readonly redis?: string } = {}): Promise<GuardRigParts> {
   const endpoints = { ...services(), ...at };
   const namespace = uniqueNamespace('guard');
   const cluster = createKafkaCluster({ brokers: [endpoints.kafka], clientId: namespace });
-  const address = { url: endpoints.redis, namespace };
+  const address = { url: endpoints.redis, namespace, retryForMs: RETRY_FOR_MS };
   const store = await createRedisCursorStore(address);
   const schedule = await createRedisSchedule(address);
   const floors = await createRedisFloorStore(address);
@@ -37,7 +42,8 @@ export async function createServiceParts(at: { readonly redis?: string } = {}): 
     },
     openTransaction: async (topic, values) => {
       const messages = values.map((value) => ({ value }));
-      return (await beginTransaction(topic, messages)).commit;
+      const producer = { transactionTimeout: TRANSACTION_TIMEOUT_MS };
+      return (await beginTransaction(topic, messages, { producer })).commit;
     },
     loseStore: removeKeys,
     close: async () => {
