@@ -5,6 +5,7 @@ import { waitFor } from '@tidemark/testkit';
 import { expect, it } from 'vitest';
 import { PARKED_BASE_MS } from './limits.ts';
 import { altered } from './testing/altered-store.ts';
+import { endLease } from './testing/end-lease.ts';
 import { type MemoryBench, memoryBench } from './testing/memory-worker.ts';
 import { numbers, recordingHandler } from './testing/recording-handler.ts';
 
@@ -100,16 +101,19 @@ it('P10: parked records of which a halted job takes no word any more count as pe
     inHand.resolve();
     return never();
   });
-  const { jobId, closed } = await bench.install({ topic: 't', handler: 'recording', attempts: 10 });
-  const worker = await bench.work([first.handler], { leaseTtlMs: 10_000 });
+  const job = await bench.install({ topic: 't', handler: 'recording', attempts: 10 });
+  const { jobId } = job;
+  // Renewed after a third of it, which is when the worker hears of the halt, and too long to be lost before.
+  const worker = await bench.work([first.handler], { leaseTtlMs: 60_000 });
   await inHand.promise;
   await bench.store.setMode({ jobId, mode: 'halted' });
   await waitFor('the worker to let go', async () => worker.state.slots.every(({ work }) => work === undefined));
   await worker.stop('over');
   await bench.store.setMode({ jobId, mode: 'running' });
+  await endLease(bench.store, job);
   const second = recordingHandler();
   await bench.work([second.handler]);
-  const [range] = await closed();
+  const [range] = await job.closed();
   expect(second.offsets()).toEqual([0, 1]);
   expect(range?.counters).toMatchObject({ ok: 4n, maybeRedelivered: 2n });
 });

@@ -57,7 +57,7 @@ export async function installJob(options: InstallOptions): Promise<InstalledJob>
   await schedule.enlist({ jobId, definition: textOf(definition), priority: 0 });
   await schedule.wake();
   const ranges = async (): Promise<readonly RangeState[]> => (await store.snapshot(jobId))?.ranges ?? [];
-  return { jobId, definition, ranges, closed: (timeoutMs = 30_000) => waitClosed(ranges, timeoutMs) };
+  return { jobId, definition, ranges, closed: (timeoutMs) => waitClosed(ranges, timeoutMs) };
 }
 
 function textOf({ formatVersion: _, ...definition }: JobDefinition): string {
@@ -100,14 +100,14 @@ function freshRange(partition: number, window: { readonly start: Offset; readonl
 
 async function waitClosed(
   ranges: () => Promise<readonly RangeState[]>,
-  timeoutMs: number,
+  timeoutMs: number | undefined,
 ): Promise<readonly RangeState[]> {
   const look = async (): Promise<readonly RangeState[]> => {
     const now = await ranges();
     if (now.length > 0 && now.every(({ status }) => status !== RangeStatus.open)) return now;
     throw new Error(`still open: ${describe(now)}`);
   };
-  return waitFor('no open range', look, { timeoutMs });
+  return waitFor('no open range', look, timeoutMs === undefined ? {} : { timeoutMs });
 }
 
 function describe(ranges: readonly RangeState[]): string {

@@ -5,7 +5,7 @@ import { createMemoryCursorStore, createMemorySchedule, type MemoryCursorStore }
 import type { Handler } from '@tidemark/handlers';
 import { createMemoryCluster, type MemoryCluster } from '@tidemark/log/testing';
 import { onTestFinished } from 'vitest';
-import { LEASE_TTL_MS, TIME_SLICE_MS } from '../limits.ts';
+import { TIME_SLICE_MS } from '../limits.ts';
 import { startWorker, type Worker, type WorkerOptions } from '../worker.ts';
 import { fastClock } from './fast-clock.ts';
 import { type InstalledJob, type InstallOptions, installJob } from './install-job.ts';
@@ -25,6 +25,11 @@ export interface MemoryBench {
   /** `store` stands between the worker and the one of the bench. */
   work(handlers: readonly Handler[], options?: Partial<WorkerOptions>): Promise<Worker>;
 }
+
+/** On the wall's clock: no machine is so busy that a living worker loses it. */
+const LEASE_TTL_MS = 240_000;
+/** The store grants none that is longer. */
+const GRANTED_MS_MAX = 3_600_000;
 
 /** Leases and due times pass `speed` times as fast as the clock on the wall. */
 export function memoryBench({ speed = 1 }: { readonly speed?: number } = {}): MemoryBench {
@@ -58,7 +63,8 @@ export function memoryBench({ speed = 1 }: { readonly speed?: number } = {}): Me
     install: (options) => installJob({ ...options, catalog: cluster.catalog, store, schedule }),
     async work(handlers, options = {}) {
       // Pauses of no length, and a poll that need not be waited for; but nothing is taken away sooner than by the wall's clock.
-      const lasting = { leaseTtlMs: LEASE_TTL_MS * speed, timeSliceMs: TIME_SLICE_MS * speed };
+      const leaseTtlMs = Math.min(LEASE_TTL_MS * speed, GRANTED_MS_MAX);
+      const lasting = { leaseTtlMs, timeSliceMs: TIME_SLICE_MS * speed };
       const fast = { pollMs: 5, random: () => 0, slots: 1, clock, ...lasting };
       const worker = await startWorker({
         cluster,

@@ -19,6 +19,9 @@ export interface RealBench extends Parts {
   spawn(env?: Readonly<Record<string, string>>): SpawnedProgram;
 }
 
+/** No machine is so busy that a living worker loses it; a test that is about its end names another. */
+const LEASE_TTL_MS = 240_000;
+
 const SINKS = 'services/worker/src/testing/fixtures/sink-handlers.ts';
 
 /** Workers are stopped and connections closed when the test is over. */
@@ -39,12 +42,16 @@ export async function realBench(): Promise<RealBench> {
     namespace,
     install: (options) => installJob({ ...options, catalog: cluster.catalog, store, schedule }),
     async work(handlers, options = {}) {
-      const worker = await startWorker({ ...parts, handlers, pollMs: 100, ...options });
+      const worker = await startWorker({ ...parts, handlers, pollMs: 100, leaseTtlMs: LEASE_TTL_MS, ...options });
       workers.push(worker);
       return worker;
     },
     spawn(more = {}) {
-      const own = { TIDEMARK_HANDLERS: SINKS, TIDEMARK_LOG_LEVEL: 'debug' };
+      const own = {
+        TIDEMARK_HANDLERS: SINKS,
+        TIDEMARK_LOG_LEVEL: 'debug',
+        TIDEMARK_LEASE_TTL_MS: String(LEASE_TTL_MS),
+      };
       const env = { ...environmentOf(namespace), ...own, ...more };
       const worker = spawnProgram({ script: 'services/worker/src/main.ts', env });
       onTestFinished(() => worker.kill('SIGKILL'));
