@@ -8,6 +8,7 @@ export const ledger = defineHandler<{ readonly json: string }>({
   name: 'e2e-ledger',
   input: 'avro',
   idempotent: false,
+  timeoutMs: 240_000, // an attempt that runs out of time is made again, and its rows would be there twice
   async open() {
     pool = new Pool({ connectionString: process.env['TIDEMARK_POSTGRES'], max: 4 });
     pool.on('error', () => {});
