@@ -17,8 +17,9 @@ let topic: string;
 
 beforeAll(async () => {
   scene = await openScene();
-  scene.start('distributor');
+  const distributor = scene.start('distributor');
   const worker = scene.start('worker');
+  for (const program of [distributor, worker]) await program.logged('program.started');
   topic = await scene.topic('orders', { partitions: 1, records: 30 });
   await scene.submit({ jobId: 'done', topic, handler: 'count' }, 'COMPLETED');
   // From here on nobody works.
@@ -39,29 +40,33 @@ async function checked<Value>(path: string, schema: { parse(value: unknown): Val
   return parsed;
 }
 
+/** On a loaded machine a view may be too old to be shown: that is said then, and the next look brings it back. */
+async function sees<Value>(
+  path: string,
+  schema: { parse(value: unknown): Value },
+  expected: Partial<Record<keyof Value, unknown>>,
+): Promise<void> {
+  await waitFor(`${path} to show it`, async () => {
+    expect(await checked(path, schema)).toMatchObject(expected);
+    return true;
+  });
+}
+
 describe('the API', () => {
   it('answers as its schemas say', async () => {
     await waitFor('all services to be seen', async () => (await checked('/api/status', schemas.status)).ready);
-    expect(await checked('/api/status', schemas.status)).toMatchObject({
-      namespace: scene.namespace,
-      workersAlive: expect.any(Number),
+    await sees('/api/status', schemas.status, { namespace: scene.namespace, workersAlive: expect.any(Number) });
+    await sees('/api/jobs', schemas.jobs, {
+      jobs: [{ jobId: 'done', state: 'COMPLETED', progress: { percent: 100 } }],
     });
-    expect((await checked('/api/jobs', schemas.jobs)).jobs).toMatchObject([
-      { jobId: 'done', state: 'COMPLETED', progress: { percent: 100 } },
-    ]);
     await checked('/api/workers', schemas.workers);
     await checked('/api/retention', schemas.retention);
     // This namespace has no outbox, which is not the same as a Postgres that is down.
-    expect(await checked('/api/relay', schemas.relay)).toMatchObject({
-      state: 'no outbox',
-      unknown: null,
-      backlogRows: null,
-    });
+    await sees('/api/relay', schemas.relay, { state: 'no outbox', unknown: null, backlogRows: null });
   });
 
   it('a job that is over still shows its ranges, and they add up', async () => {
-    const job = await checked('/api/jobs/done', schemas.jobDetail);
-    expect(job).toMatchObject({
+    await sees('/api/jobs/done', schemas.jobDetail, {
       source: 'checkpoints',
       window: [{ partition: 0, start: '-1', end: '29', settledUpTo: '29' }],
       identity: { span: '30', counted: '30', addsUp: true, counters: { ok: '30' } },
@@ -74,18 +79,20 @@ describe('the API', () => {
       'the lag of a job that is over',
       async () => (await checked('/api/lag', schemas.lag)).rows[0]?.lagOffsets === '0',
     );
+    const writtenAtMs = Date.now();
     await produce(
       topic,
       Array.from({ length: 70 }, (_, index) => ({ value: `${index}` })),
     );
     const lag = await waitFor('the lag to grow', async () => {
       const seen = await checked('/api/lag', schemas.lag);
-      return seen.rows[0]?.lagOffsets !== '0' && seen.rows[0]?.lagSeconds !== null && seen;
+      const [row] = seen.rows;
+      return typeof row?.lagOffsets === 'string' && row.lagOffsets !== '0' && row.lagSeconds !== null && seen;
     });
     expect(lag.rows).toMatchObject([
       { state: 'behind', cursor: '29', highWatermark: '100', lagOffsets: '70', isActive: false },
     ]);
-    expect(lag.rows[0]?.lagSeconds).toBeLessThan(30);
+    expect(lag.rows[0]?.lagSeconds).toBeLessThanOrEqual((Date.now() - writtenAtMs) / 1_000 + 1);
     expect(lag.sum.offsets).toBe('70');
   });
 
@@ -150,10 +157,11 @@ describe('the stream', () => {
       for (const event of events) {
         const [, name, data] = /^event: (\w+)\ndata: (.*)$/.exec(event) ?? [];
         if (name === 'snapshot') schemas.snapshot.parse(JSON.parse(data ?? ''));
+        if (data === 'null') continue; // nobody can say now
         if (name === 'job') schemas.jobDetail.parse(JSON.parse(data ?? ''));
         if (name !== undefined) seen.push(name);
       }
-      if (seen.length >= 4) break;
+      if (seen.length >= 4 && seen.includes('job')) break;
     }
     gone.abort();
     expect(new Set(seen)).toEqual(new Set(['snapshot', 'job']));
@@ -162,9 +170,10 @@ describe('the stream', () => {
 
 describe('the probes', () => {
   it('are fine when everything is up, and the numbers can be scraped at once', async () => {
-    expect(await (await console_.get('/readyz')).text()).toBe('ok\n');
-    const page = await (await console_.get('/metrics')).text();
-    expect(page).toContain('tidemark_jobs{state="COMPLETED",program="console"} 1');
+    await waitFor('everything to be up', async () => (await (await console_.get('/readyz')).text()) === 'ok\n');
+    await waitFor('the job to be counted', async () =>
+      (await (await console_.get('/metrics')).text()).includes('tidemark_jobs{state="COMPLETED",program="console"} 1'),
+    );
   });
 
   it('name the service that is down; the console lives, and shows what the others know', async () => {
@@ -175,7 +184,7 @@ describe('the probes', () => {
         const ready = await half.get('/readyz');
         return ready.status === 503 && /^Redis: down: .+\n$/.test(await ready.text());
       });
-      expect(schemas.jobs.parse(await half.json('/api/jobs')).jobs).toHaveLength(1);
+      await waitFor('the job', async () => schemas.jobs.parse(await half.json('/api/jobs')).jobs.length === 1);
       expect(schemas.workers.parse(await half.json('/api/workers'))).toMatchObject({
         alive: null,
         unknown: expect.stringContaining('127.0.0.1:1'),

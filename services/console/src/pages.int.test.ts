@@ -144,7 +144,7 @@ it('goes by keyboard, keeps the place of the reader, and tells a lost connection
   await settled(page);
   await waitFor('the fault of Redis', async () => (await textOf(page)).includes('Redis is down'));
   await picture(page, 'empty-and-redis-down.png');
-  expect(await textOf(page)).toContain('No job was ever submitted here.');
+  await waitFor('the jobs', async () => (await textOf(page)).includes('No job was ever submitted here.'));
 
   const focused = () => page.evaluate<string>('document.activeElement.textContent');
   for (const name of ['Skip to the content', 'Tidemark', 'Overview', 'Lag']) {
@@ -152,7 +152,7 @@ it('goes by keyboard, keeps the place of the reader, and tells a lost connection
     expect(await focused()).toBe(name);
   }
   await page.keyboard.press('Enter');
-  expect(new URL(page.url()).pathname).toBe('/lag');
+  await waitFor('the page of the lag', () => new URL(page.url()).pathname === '/lag');
   expect(await focused()).toBe('Lag');
   expect(await page.title()).toBe('Lag · Tidemark');
   const seenAt = () => page.evaluate<string>('document.querySelector("footer").textContent');

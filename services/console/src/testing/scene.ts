@@ -91,9 +91,8 @@ export async function playEverything(
   const orders = await createTopic(uniqueName('orders'), { partitions: 2 });
   await attachTable(postgres, { namespace, table: `${namespace}.orders`, topic: orders });
   await postgres.query(`insert into ${namespace}.orders select n, 'new' from generate_series(1, 500) n`);
-  scene.start('relay');
-  scene.start('distributor');
-  await scene.start('worker', { TIDEMARK_SLOTS: '10' }).printed('program.started');
+  const programs = [scene.start('relay'), scene.start('distributor'), scene.start('worker', { TIDEMARK_SLOTS: '10' })];
+  for (const program of programs) await program.logged('program.started');
 
   const events = await scene.topic('events', { partitions: 3, records: 400 });
   await scene.submit({ jobId: 'count-events', topic: events, handler: 'count' }, 'COMPLETED');
