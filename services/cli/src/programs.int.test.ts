@@ -1,10 +1,10 @@
 import { environmentOf, type SpawnedProgram, spawnProgram, uniqueNamespace } from '@tidemark/testkit';
 import { expect, it, onTestFinished } from 'vitest';
 
-/** The command line as a process of its own. */
+/** The command line as a process of its own. A SIGKILL would leave the program that it runs, and that would hold its output open. */
 function tidemark(args: readonly string[], env: Readonly<Record<string, string>>): SpawnedProgram {
   const program = spawnProgram({ script: 'services/cli/src/main.ts', args, env });
-  onTestFinished(() => program.kill('SIGKILL'));
+  onTestFinished(() => program.kill('SIGTERM'));
   return program;
 }
 
