@@ -7,7 +7,7 @@ import { floorKey } from '../../keys.ts';
 import { createMemoryFloorStore } from '../../testing/memory-floor-store.ts';
 import { type FloorHistory, floorHistory, openingSteps, playFloorStep } from '../../testing/random-floor-calls.ts';
 import { createRedisFloorStore } from './index.ts';
-import { createTestAccess, PATIENT_MS, removeNamespace, type TestAccess } from './test-access.ts';
+import { createTestAccess, HISTORIES_TIMEOUT_MS, PATIENT_MS, removeNamespace, type TestAccess } from './test-access.ts';
 
 const RUNS = 200;
 
@@ -27,7 +27,7 @@ afterAll(async () => {
   await removeNamespace(url, namespace);
 });
 
-it('Redis and its twin agree on every answer and every look', async () => {
+it('Redis and its twin agree on every answer and every look', { timeout: HISTORIES_TIMEOUT_MS }, async () => {
   const seen = new Set<string>();
   await fc.assert(
     fc.asyncProperty(floorHistory, (each) => playOnBoth(each, seen)),

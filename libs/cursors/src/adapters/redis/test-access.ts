@@ -11,6 +11,9 @@ export interface TestAccess {
 /** For calls that are to come to an answer: a loaded machine stands still for longer than a worker would try. */
 export const PATIENT_MS = 120_000;
 
+/** Of random histories: some twenty thousand calls one after the other, each of which waits its turn on a loaded machine. */
+export const HISTORIES_TIMEOUT_MS = 900_000;
+
 const SCAN_COUNT = '1000';
 
 export function createTestAccess(url: string): TestAccess {

@@ -8,7 +8,7 @@ import { createPlayer } from '../../testing/random-calls.ts';
 import { type History, history, SPAN, type Step } from '../../testing/random-steps.ts';
 import { FOR_LONG_MS } from '../../testing/sample-jobs.ts';
 import { createRedisCursorStore } from './index.ts';
-import { PATIENT_MS, removeNamespace } from './test-access.ts';
+import { HISTORIES_TIMEOUT_MS, PATIENT_MS, removeNamespace } from './test-access.ts';
 
 const RUNS = 150;
 const TIMES = new Set(['readyAtMs', 'leaseUntilMs', 'notBeforeMs', 'noteSinceMs', 'dueAtMs']);
@@ -42,7 +42,7 @@ const endings: History = {
   ],
 };
 
-it('Redis and its twin agree on every answer and every snapshot', async () => {
+it('Redis and its twin agree on every answer and every snapshot', { timeout: HISTORIES_TIMEOUT_MS }, async () => {
   const seen = new Set<string>();
   await fc.assert(
     fc.asyncProperty(history, (each) => playOnBoth(each, seen)),
