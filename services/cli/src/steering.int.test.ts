@@ -151,7 +151,7 @@ it('a job that used up its budget goes on only with more', async () => {
   const suspended = await run('job', 'wait', 'spends', '--timeout', PATIENCE);
   expect([suspended.exitCode, suspended.out.join('')]).toEqual([
     1,
-    expect.stringMatching(/SUSPENDED \(budget: \d chunks/),
+    expect.stringMatching(/SUSPENDED \(budget: \d+ chunks/),
   ]);
   const stuck = await run('job', 'resume', 'spends');
   expect([stuck.exitCode, stuck.notes.join('')]).toEqual([

@@ -13,8 +13,10 @@ async function openTest(noteStandsMs?: number) {
   const options = { url: outbox.url, applicationName: namespace, patience: PATIENT };
   const database = openDatabase(options);
   let writes = 0;
-  const use: Database['use'] = (work) => {
+  let beforeWrite: () => Promise<void> = async () => undefined;
+  const use: Database['use'] = async (work) => {
     writes += 1;
+    await beforeWrite();
     return database.use(work);
   };
   const hints = createPostgresHints({ ...database, use }, relayQueries(namespace), options, noteStandsMs);
@@ -29,7 +31,10 @@ async function openTest(noteStandsMs?: number) {
     );
     return rows[0];
   };
-  return { hints, note, writes: () => writes };
+  const onWrite = (wait: typeof beforeWrite): void => {
+    beforeWrite = wait;
+  };
+  return { hints, note, writes: () => writes, onWrite };
 }
 
 it('G15: a relay that is woken time and again does not write its note again: every writer would pass the old ones', async () => {
@@ -51,4 +56,20 @@ it('a relay that stays awake says so after a while, and that it sleeps at once',
   await waitFor('the note to say so', async () => (await note())?.asleep === false);
   await hints.announceSleep();
   expect(await note()).toMatchObject({ asleep: true });
+});
+
+it('a relay that sleeps again while it still says that it is awake has the last word', async () => {
+  const { hints, note, writes, onWrite } = await openTest(0);
+  await hints.announceSleep();
+  const held = Promise.withResolvers<void>();
+  onWrite(() => held.promise);
+  const awake = hints.announceAwake();
+  await waitFor('it to be on its way', () => writes() === 2);
+  onWrite(async () => undefined);
+  const asleep = hints.announceSleep();
+  await note(); // time enough for a note that does not wait
+  await note();
+  held.resolve();
+  await Promise.all([awake, asleep]);
+  expect(await note()).toEqual({ asleep: true });
 });

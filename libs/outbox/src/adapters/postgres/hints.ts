@@ -20,11 +20,14 @@ export function createPostgresHints(
   let asleepUntilMs = 0;
   let notedAtMs = 0;
   let awakeTimer: NodeJS.Timeout | undefined;
+  let writingAwake: Promise<void> = Promise.resolve();
   let listener: { close(): Promise<void> } | undefined;
 
-  async function writeAwake(): Promise<void> {
+  function writeAwake(): Promise<void> {
     asleepUntilMs = 0;
-    await database.use((client) => client.query(queries.announceAwake));
+    const written = database.use((client) => client.query(queries.announceAwake)).then(() => undefined);
+    writingAwake = written.catch(() => undefined); // if it fails, the note ends by itself
+    return written;
   }
 
   return {
@@ -37,6 +40,8 @@ export function createPostgresHints(
       clearTimeout(awakeTimer);
       // The note is renewed when half of it is over, not at every poll.
       if (asleepUntilMs - performance.now() > SLEEP_NOTE_MS / 2) return;
+      // On another connection it might come after this note and end it.
+      await writingAwake;
       await database.use((client) => client.query(queries.announceSleep, [SLEEP_NOTE_MS]));
       notedAtMs = performance.now();
       asleepUntilMs = notedAtMs + SLEEP_NOTE_MS;
@@ -48,7 +53,7 @@ export function createPostgresHints(
       if (asleepUntilMs === 0) return;
       const standsForMs = notedAtMs + noteStandsMs - performance.now();
       if (standsForMs <= 0) return writeAwake();
-      awakeTimer = setTimeout(() => void writeAwake().catch(() => {}), standsForMs); // if it fails, the note ends by itself
+      awakeTimer = setTimeout(() => void writeAwake().catch(() => {}), standsForMs);
       awakeTimer.unref();
     },
     async wait(ms, signal) {
