@@ -121,7 +121,7 @@ function createCandidacyOf({ leadership, leadershipTtlMs: ttlMs, logger }: Distr
   return leadership === undefined ? undefined : createCandidacy({ leadership, ttlMs, logger });
 }
 
-/** At the start what is down is named at once. Undefined when another replica leads. */
+/** At the start what is down is named at once. Undefined when another replica leads, or fenced this one in the middle of it. */
 async function openFirst(
   parts: DistributorParts,
   candidacy: Candidacy | undefined,
@@ -131,9 +131,25 @@ async function openFirst(
   try {
     return await openFilled(parts, signal);
   } catch (error) {
-    await candidacy?.resign();
-    throw error;
+    if (candidacy === undefined || !isOfClass(error, ErrorClass.fenced)) {
+      await candidacy?.resign();
+      throw error;
+    }
+    await yieldTo(candidacy, error, parts, signal);
+    return undefined;
   }
+}
+
+/** Whoever fenced us may not take part in the lease; asking at once, we would fence it in turn. */
+async function yieldTo(
+  candidacy: Candidacy,
+  error: unknown,
+  parts: DistributorParts,
+  signal: AbortSignal,
+): Promise<void> {
+  parts.logger.warn({ error: describeError(error) }, 'distributor.fenced');
+  await candidacy.resign();
+  await sleep(parts.leadershipTtlMs, signal);
 }
 
 async function openFilled(parts: DistributorParts, signal: AbortSignal): Promise<Shard> {
@@ -188,12 +204,12 @@ async function runSessions(first: Shard | undefined, life: Life): Promise<void> 
     } catch (error) {
       if (signal.aborted) break;
       if (isOfClass(error, ErrorClass.fenced)) {
-        parts.logger.warn({ error: describeError(error) }, 'distributor.fenced');
         standBy();
-        if (candidacy === undefined) return;
-        await candidacy.resign();
-        // Whoever fenced us may not take part in the lease; it would be fenced by us at once.
-        await sleep(parts.leadershipTtlMs, signal);
+        if (candidacy === undefined) {
+          parts.logger.warn({ error: describeError(error) }, 'distributor.fenced');
+          return;
+        }
+        await yieldTo(candidacy, error, parts, signal);
         continue;
       }
       if (!mayHeal(error)) {

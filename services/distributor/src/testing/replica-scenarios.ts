@@ -104,6 +104,34 @@ export function replicaScenarios(where: string, rigOf: RigOf): void {
       await aJobIsServed(rig);
     });
 
+    it('one that is fenced while it opens its first session stands by', async () => {
+      const rig = rigOf();
+      const gate = Promise.withResolvers<void>();
+      const opening = Promise.withResolvers<void>();
+      const late = watched(rig);
+      late.seen.leaseMs = TTL_MS;
+      const starting = rig.start({
+        leadership: late.port,
+        leadershipTtlMs: TTL_MS,
+        onStep: async (at) => {
+          if (at !== 'restore.begun') return;
+          opening.resolve();
+          await gate.promise;
+        },
+      });
+      await opening.promise;
+      late.seen.isDead = true;
+      const first = await replica(rig);
+      await works(first.distributor);
+      late.seen.leaseMs = LEASE_MS;
+      late.seen.isDead = false;
+      gate.resolve();
+      const fenced = await starting;
+      await rests(fenced);
+      await aJobIsServed(rig);
+      expect([first.distributor.phase, fenced.phase]).toEqual(['running', 'standby']);
+    });
+
     it('a lost hint costs one change at most: the two do not take turns', async () => {
       const rig = rigOf();
       const first = await replica(rig);
