@@ -96,11 +96,12 @@ export class KafkaCatalog implements LogCatalog {
   async #appeared(spec: TopicSpec): Promise<TopicDescription> {
     const deadlineMs = performance.now() + TOPIC_CREATION_WAIT_MS;
     for (;;) {
+      const isLast = performance.now() > deadlineMs;
       const found = await this.#patiently(`describing topic ${spec.topic}`, () =>
         fetchTopicMetadata(this.#connections, spec.topic),
       );
       if (found?.leaders.every(({ broker }) => broker !== undefined)) return descriptionOf(found);
-      if (performance.now() > deadlineMs)
+      if (isLast)
         throw unavailable(`topic "${spec.topic}" was created but has no leaders after ${TOPIC_CREATION_WAIT_MS} ms`);
       await sleep(TOPIC_CREATION_POLL_MS);
     }

@@ -2,6 +2,7 @@
 
 import type { Offset } from '@tidemark/keyspace';
 import type { Admin, Kafka } from 'kafkajs';
+import { TOPIC_CREATION_WAIT_MS } from '../../limits.ts';
 import type { Source, TopicSpec } from '../../ports.ts';
 import { configError } from './errors.ts';
 import { producerError } from './producer-errors.ts';
@@ -23,7 +24,7 @@ export class TopicAdmin {
     const configEntries = Object.entries(spec.configs).map(([name, value]) => ({ name, value }));
     const wanted = { topic, numPartitions: partitionCount, replicationFactor, configEntries };
     return this.#with(`creating topic ${topic}`, (admin) =>
-      admin.createTopics({ topics: [wanted], waitForLeaders: false }),
+      admin.createTopics({ topics: [wanted], waitForLeaders: false, timeout: TOPIC_CREATION_WAIT_MS }),
     );
   }
 
