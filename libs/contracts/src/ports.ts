@@ -62,6 +62,8 @@ export const SchemaName = {
   distributorPosition: 'dev.tidemark.DistributorPosition',
   relayPosition: 'dev.tidemark.RelayPosition',
   truncationMark: 'dev.tidemark.TruncationMark',
+  seriesOrder: 'dev.tidemark.SeriesOrder',
+  seriesState: 'dev.tidemark.SeriesState',
   jsonValue: 'dev.tidemark.JsonValue',
 } as const satisfies Readonly<Record<string, keyof RecordsByName>>;
 export type SchemaName = (typeof SchemaName)[keyof typeof SchemaName];
