@@ -9,6 +9,7 @@ export {
   HoleKind,
   type LogCatalog,
   type LogCluster,
+  type LogDisk,
   type LogEntry,
   type LogReader,
   type LogRecord,

@@ -1,16 +1,31 @@
 /** A partition on its way through a cycle, and what is said of it at the end. */
 import { type FloorLook, type FloorPlace, lowestFloor } from '@tidemark/cursors';
 import { type Offset, offsetMax, offsetMin } from '@tidemark/keyspace';
-import type { PartitionOffsets } from '@tidemark/log';
+import type { PartitionOffsets, TopicDescription } from '@tidemark/log';
+import { type GroupFloor, lowestGroup } from './groups.ts';
 import type { PartitionOutcome, PartitionReport } from './report.ts';
 
 export interface Candidate {
   readonly place: FloorPlace;
+  readonly description: TopicDescription;
   readonly offsets: PartitionOffsets;
   /** Below which the policy alone would cut. */
   readonly policyTarget: Offset;
   /** Undefined while the place is incomplete. */
   readonly look: FloorLook | undefined;
+  readonly groups: readonly GroupFloor[];
+}
+
+/** The lowest floor, of a job or of a group. */
+function lowestOf({
+  look,
+  groups,
+  offsets,
+}: Candidate): { readonly holder: string; readonly offset: Offset } | undefined {
+  const job = look === undefined ? undefined : lowestFloor(look);
+  const group = lowestGroup(groups, offsets);
+  if (job === undefined || group === undefined) return job ?? group;
+  return group.offset < job.offset ? group : job;
 }
 
 /** As it is once the store raised the mark: what lay below had run out. */
@@ -22,7 +37,7 @@ export function afterProposal<Known extends Candidate>(known: Known, mark: Offse
 
 export function reportOf(candidate: Candidate, outcome: PartitionOutcome, reason: string): PartitionReport {
   const { place, offsets, policyTarget, look } = candidate;
-  const lowest = look === undefined ? undefined : lowestFloor(look);
+  const lowest = lowestOf(candidate);
   const { logStartOffset, highWatermark, lastStableOffset } = offsets;
   const target = offsetMin(policyTarget, lastStableOffset);
   const heldFrom = offsetMax(logStartOffset, offsetMin(lowest?.offset ?? target, target));

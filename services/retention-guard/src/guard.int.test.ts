@@ -79,7 +79,7 @@ describe('the guard and its store', () => {
     const mark = (await rig.logStarts(topic))[0];
     if (mark === undefined) throw new Error('no partition');
     await floors.install({ place, life: 'foreign', incarnation: await floors.incarnation(), mark, floors: [] });
-    const { partitions } = await runCycle(rig.guardParts([{ topic, ...EVERYTHING }], floors));
+    const { partitions } = await runCycle(rig.guardParts([{ topic, ...EVERYTHING }], { floors }));
     expect(partitions).toMatchObject([
       { outcome: 'incomplete', reason: expect.stringContaining('distributor filled') },
     ]);

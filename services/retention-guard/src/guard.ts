@@ -111,7 +111,7 @@ function createSpeaker(logger: Logger): { say(report: CycleReport): void; sayFai
   let said = new Map<string, string>();
   let failure = '';
   return {
-    say({ partitions, drift, staleFloors }) {
+    say({ partitions, drift, repaired, staleFloors }) {
       for (const stale of staleFloors) logger.warn({ ...stale }, 'retention.stale_floor_dropped');
       const now = new Map<string, string>();
       for (const partition of partitions) {
@@ -121,6 +121,8 @@ function createSpeaker(logger: Logger): { say(report: CycleReport): void; sayFai
         if (partition.outcome === PartitionOutcome.cut || said.get(key) !== words)
           logger[SAID_AS[partition.outcome]]({ ...partition }, `retention.${partition.outcome}`);
       }
+      for (const [topic, settings] of repaired)
+        logger.warn({ topic, settings: settings.join('; ') }, 'retention.settings_repaired');
       for (const [topic, settings] of drift) {
         const words = settings.join('; ');
         now.set(`drift ${topic}`, words);

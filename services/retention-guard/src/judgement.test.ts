@@ -23,6 +23,7 @@ const facts = (some: Partial<PartitionFacts>): PartitionFacts => ({
   offsets: offsets(0n, 60n),
   policyTarget: toOffset(60n),
   look: look({}),
+  groups: [],
   required: [],
   isCovered: true,
   storeFault: undefined,
@@ -51,6 +52,13 @@ it.each([
     expect(judge(facts(some))).toMatchObject({ kind: 'leave', outcome, reason: expect.stringContaining(reason) });
   },
 );
+
+it('the lowest committed offset of a group is a bound of the target', () => {
+  const groups = [{ kind: 'committed', group: 'billing', offset: toOffset(30n) }] as const;
+  expect(judge(facts({ groups }))).toEqual({ kind: 'propose', life: 'now', target: 30n });
+  expect(judge(facts({ groups, policyTarget: toOffset(20n) }))).toMatchObject({ target: 20n });
+  expect(judge(facts({ groups, offsets: offsets(30n, 60n) }))).toMatchObject({ outcome: 'held' });
+});
 
 it('leaves reservations to the clock of the store, unless their job is durable', () => {
   const reserved = (offset: bigint): FloorLook => ({

@@ -4,6 +4,7 @@ import { type FloorLook, type FloorPlace, lowestFloor } from '@tidemark/cursors'
 import { isTerminal } from '@tidemark/jobs';
 import { type Offset, offsetMin } from '@tidemark/keyspace';
 import type { PartitionOffsets } from '@tidemark/log';
+import { type GroupFloor, groupFault, lowestGroup } from './groups.ts';
 import { STALE_FLOOR_AFTER_MS } from './limits.ts';
 import { PartitionOutcome } from './report.ts';
 
@@ -17,6 +18,8 @@ export interface PartitionFacts {
   readonly required: readonly string[];
   /** Some job, finished or not, has covered the partition, or it has a mark. */
   readonly isCovered: boolean;
+  /** Where named groups go on here. */
+  readonly groups: readonly GroupFloor[];
   /** Why the store as a whole is not to be believed; undefined when it is. */
   readonly storeFault: string | undefined;
 }
@@ -48,16 +51,20 @@ export function judge(facts: PartitionFacts): Judgement {
   if (look.mark > offsets.lastStableOffset)
     return leave('beyondLog', `the mark is ${look.mark}, the log is stable up to ${offsets.lastStableOffset}`);
 
+  const fault = groupFault(facts.groups, { ...offsets, mark: look.mark });
+  if (fault !== undefined) return leave(fault.kind, fault.reason);
+
   const low = lowestFloor({ floors: staying });
   if (low !== undefined && low.offset < look.mark)
     return leave('held', `${low.holder} needs ${low.offset}, which is below a mark that was never cut at`);
 
-  const target = offsetMin(facts.policyTarget, offsets.lastStableOffset);
+  const stable = offsetMin(facts.policyTarget, offsets.lastStableOffset);
+  const target = offsetMin(stable, lowestGroup(facts.groups, offsets)?.offset ?? stable);
   const wanted = offsetMin(target, low?.offset ?? target);
   // A mark above the log start is a cut that was promised and not finished.
   if (wanted > offsets.logStartOffset || look.mark > offsets.logStartOffset)
     return { kind: 'propose', life: look.life, target };
-  return leave(target > offsets.logStartOffset ? 'held' : 'idle', '');
+  return leave(stable > offsets.logStartOffset ? 'held' : 'idle', '');
 }
 
 /** Floors whose job ended long ago, according to Kafka: nobody would drop them any more, and they would hold the log for ever. Reservations run out. */

@@ -15,7 +15,7 @@ export const YIELD_SPREAD_FACTOR = 10;
 export const YIELDS_THAT_SPREAD = 5;
 
 /** Partitions asked at the same time: the store is one server. */
-export const PARTITIONS_AT_ONCE = 32;
+export const SLICES = { atOnce: 32 };
 
 /** A floor goes when its job ends, within a second; one that is still there so long after the end was left by a crash. */
 export const STALE_FLOOR_AFTER_MS = 10 * 60_000;

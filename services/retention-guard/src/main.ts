@@ -37,6 +37,8 @@ async function start(): Promise<Running> {
       marks: createMarkLog(log),
       jobs: keep(createJobLog(log)),
       policies: config.TIDEMARK_GUARD_TOPICS,
+      groups: config.TIDEMARK_GUARD_GROUPS,
+      repairs: config.TIDEMARK_GUARD_REPAIR,
       name: `${hostname()}/${process.pid}`,
       nowMs: Date.now,
     };

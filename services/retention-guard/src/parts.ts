@@ -2,6 +2,7 @@
 import type { FloorStore } from '@tidemark/cursors';
 import type { JobLog, MarkLog } from '@tidemark/jobs';
 import type { LogCluster } from '@tidemark/log';
+import type { GuardedGroups } from './groups.ts';
 import type { RetentionPolicy } from './policy.ts';
 
 export interface GuardParts {
@@ -10,6 +11,10 @@ export interface GuardParts {
   readonly marks: MarkLog;
   readonly jobs: Pick<JobLog, 'states'>;
   readonly policies: readonly RetentionPolicy[];
+  /** Whose committed offsets hold a topic beside the jobs; none when left out. */
+  readonly groups?: GuardedGroups | undefined;
+  /** True: settings that let the broker cut are set to ours. Else they are only reported. */
+  readonly repairs?: boolean | undefined;
   /** Who writes the marks: host/process. */
   readonly name: string;
   readonly nowMs: () => number;

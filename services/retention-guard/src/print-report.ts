@@ -9,9 +9,13 @@ const FAULTS: ReadonlySet<PartitionOutcome> = new Set([
 ]);
 
 /** Returns the exit code: 1 when something could not be looked after. */
-export function printReport({ partitions, drift }: CycleReport, out: { write(text: string): unknown }): 0 | 1 {
+export function printReport(
+  { partitions, drift, repaired }: CycleReport,
+  out: { write(text: string): unknown },
+): 0 | 1 {
   for (const partition of partitions) out.write(`${JSON.stringify(partition, asText)}\n`);
   for (const [topic, settings] of drift) out.write(`${JSON.stringify({ topic, drift: settings })}\n`);
+  for (const [topic, settings] of repaired) out.write(`${JSON.stringify({ topic, repaired: settings })}\n`);
   return partitions.some(({ outcome }) => FAULTS.has(outcome)) ? 1 : 0;
 }
 

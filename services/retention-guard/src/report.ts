@@ -53,6 +53,8 @@ export interface CycleReport {
   readonly partitions: readonly PartitionReport[];
   /** Settings under which the broker itself would remove records, by topic. */
   readonly drift: ReadonlyMap<string, readonly string[]>;
+  /** Such settings that this cycle has set to ours, as they were, by topic. */
+  readonly repaired: ReadonlyMap<string, readonly string[]>;
   /** Floors of jobs that ended long ago: a crash had left them, and this cycle dropped them. */
   readonly staleFloors: readonly StaleFloor[];
 }

@@ -25,6 +25,12 @@ export async function openKafkaHarness(): Promise<LogHarness> {
       await deleteTopic(topic);
       await waitFor(`the end of topic ${topic}`, async () => (await cluster.catalog.describe(topic)) === undefined);
     },
+    commitOffset: async (groupId, topic, partition, offset) => {
+      const admin = kafkaClient().admin();
+      await admin.connect();
+      await admin.setOffsets({ groupId, topic, partitions: [{ partition, offset: offset.toString() }] });
+      await admin.disconnect();
+    },
     begin: () => beginTransaction(),
     close: () => cluster.close(),
   };

@@ -35,6 +35,33 @@ export function catalogContract(harness: () => LogHarness): void {
     expect(await catalog.describe(missing)).toBeUndefined();
   });
 
+  it('sets some settings of a topic, leaves its others, and creates nothing', async () => {
+    const { catalog } = harness().cluster;
+    const { topic } = await harness().createTopic({ configs: { 'retention.ms': '1000000', 'segment.ms': '777000' } });
+    await catalog.changeSettings(topic, { 'retention.ms': '-1', 'retention.bytes': '-1' });
+    const settings = await catalog.settings(topic, ['retention.ms', 'retention.bytes', 'segment.ms']);
+    expect(Object.fromEntries(settings)).toEqual({
+      'retention.ms': '-1',
+      'retention.bytes': '-1',
+      'segment.ms': '777000',
+    });
+    const missing = harness().uniqueName('missing');
+    expect(await refusal(catalog.changeSettings(missing, { 'retention.ms': '-1' }))).toMatchObject({
+      code: 'TOPIC_NOT_FOUND',
+    });
+    expect(await catalog.describe(missing)).toBeUndefined();
+  });
+
+  it('tells where a group goes on, and nothing where it has committed nothing', async () => {
+    const { catalog } = harness().cluster;
+    const topic = await harness().createTopic({ partitionCount: 3 });
+    const group = harness().uniqueName('billing');
+    expect(await catalog.committedOffsets(group, topic)).toEqual([undefined, undefined, undefined]);
+    await harness().commitOffset(group, topic.topic, 0, 0n);
+    await harness().commitOffset(group, topic.topic, 2, 501n);
+    expect(await catalog.committedOffsets(group, topic)).toEqual([0n, undefined, 501n]);
+  });
+
   it('C1: finds the first offset at or after a time, and none after the last record', async () => {
     const { cluster } = harness();
     const topic = await harness().createTopic({ partitionCount: 2 });

@@ -25,6 +25,8 @@ export interface GuardRigParts {
   newTopic(partitionCount: number, configs?: Readonly<Record<string, string>>): Promise<string>;
   /** Writes the values in a transaction that stays open until the returned function is called. */
   openTransaction(topic: string, values: readonly string[]): Promise<() => Promise<void>>;
+  /** As a consumer group whose members are away. */
+  commitOffset(group: string, topic: string, partition: number, offset: bigint): Promise<void>;
   loseStore(): Promise<void>;
   close(): Promise<void>;
 }
@@ -58,11 +60,15 @@ export class GuardRig {
     return distributor;
   }
 
-  guardParts(policies: readonly RetentionPolicy[], floors: FloorStore = this.parts.floors): GuardParts {
+  guardParts(
+    policies: readonly RetentionPolicy[],
+    changed: Partial<Pick<GuardParts, 'floors' | 'groups' | 'repairs'>> = {},
+  ): GuardParts {
     const { cluster } = this.parts;
     const log = { jobs: this.jobLog, marks: createMarkLog(this.parts) };
     const counted = { openReader: () => cluster.openReader(), catalog: this.#counting(cluster.catalog) };
-    return { cluster: counted, floors, ...log, policies, name: 'a test', nowMs: Date.now };
+    const { floors } = this.parts;
+    return { cluster: counted, floors, ...log, policies, name: 'a test', nowMs: Date.now, ...changed };
   }
 
   #counting(catalog: LogCatalog): LogCatalog {
@@ -72,6 +78,9 @@ export class GuardRig {
       offsetsAt: (topic, timestampMs) => catalog.offsetsAt(topic, timestampMs),
       ensure: (spec) => catalog.ensure(spec),
       settings: (topic, names) => catalog.settings(topic, names),
+      changeSettings: (topic, settings) => catalog.changeSettings(topic, settings),
+      committedOffsets: (group, topic) => catalog.committedOffsets(group, topic),
+      disks: (topics) => catalog.disks(topics),
       deleteRecordsBefore: (source, offset) => {
         this.deletions += 1;
         return catalog.deleteRecordsBefore(source, offset);

@@ -128,6 +128,50 @@ export function guardScenarios(where: string, makeParts: () => Promise<GuardRigP
       expect(await rig.parts.cluster.catalog.describe('no-such-topic')).toBeUndefined();
     });
 
+    it('a named group holds what it has not committed, and one that never committed holds everything', async () => {
+      const topic = await rig.parts.newTopic(2);
+      for (const partition of [0, 1]) await rig.produce(topic, partition, 50);
+      await rig.distribute();
+      await rig.finish(await rig.submit({ topic }));
+      const group = `billing-${topic}`;
+      const groups = new Map([[topic, [group]]]);
+      const cycle = () => runCycle(rig.guardParts([{ topic, ...EVERYTHING }], { groups }));
+      await rig.parts.commitOffset(group, topic, 0, 20n);
+      const holder = `group ${group}`;
+      const first = await cycle();
+      expect(first.partitions).toMatchObject([
+        { outcome: 'cut', cutOffsets: 20n, floor: 20n, holder, heldOffsets: 30n },
+        {
+          outcome: 'held',
+          holder,
+          heldOffsets: 50n,
+          reason: expect.stringContaining(`committed nothing in ${topic}/1`),
+        },
+      ]);
+      expect(await rig.logStarts(topic)).toEqual([20n, 0n]);
+      await rig.parts.commitOffset(group, topic, 0, 50n);
+      await rig.parts.commitOffset(group, topic, 1, 501n);
+      const second = await cycle();
+      expect(second.partitions).toMatchObject([
+        { outcome: 'cut', cutOffsets: 30n },
+        { outcome: 'beyond_log', reason: expect.stringContaining(`${holder} is at 501, the log ends at 50`) },
+      ]);
+      expect(await rig.logStarts(topic)).toEqual([50n, 0n]);
+    });
+
+    it('settings that let the broker cut are set to ours when it may, once, and no others', async () => {
+      const topic = await rig.parts.newTopic(1, { 'retention.ms': '86400000', 'segment.ms': '777000' });
+      await rig.distribute();
+      const cycle = () => runCycle(rig.guardParts([{ topic, ...A_WEEK, bytes: undefined }], { repairs: true }));
+      const repaired = ['retention.ms is 86400000, not -1'];
+      expect(await cycle()).toMatchObject({ drift: new Map(), repaired: new Map([[topic, repaired]]) });
+      await rig.until('the broker to show it', async () => {
+        const settings = await rig.parts.cluster.catalog.settings(topic, ['retention.ms', 'segment.ms']);
+        return settings.get('retention.ms') === '-1' && settings.get('segment.ms') === '777000';
+      });
+      expect(await cycle()).toMatchObject({ drift: new Map(), repaired: new Map() });
+    });
+
     it('P8: cuts nothing while the store is empty, and goes on when it is rebuilt', async () => {
       const topic = await rig.parts.newTopic(1);
       await rig.produce(topic, 0, 100);

@@ -27,6 +27,7 @@ export function createMemoryParts(): MemoryParts {
       transaction.append(values.map((value) => ({ topic, partition: 0, key: null, value: Buffer.from(value) })));
       return async () => transaction.commit();
     },
+    commitOffset: async (group, topic, partition, offset) => cluster.commitOffset(group, topic, partition, offset),
     loseStore: async () => {
       store.loseEverything();
       floors.loseEverything();

@@ -3,7 +3,7 @@ import { createCodec } from '@tidemark/contracts/registry';
 import { createRedisCursorStore, createRedisFloorStore, createRedisSchedule } from '@tidemark/cursors/redis';
 import { jobTopics } from '@tidemark/jobs';
 import { createKafkaCluster } from '@tidemark/log/kafka';
-import { beginTransaction, deleteTopic, services, uniqueName, uniqueNamespace } from '@tidemark/testkit';
+import { beginTransaction, deleteTopic, kafkaClient, services, uniqueName, uniqueNamespace } from '@tidemark/testkit';
 import { Redis } from 'ioredis';
 import { type GuardRigParts, OURS } from './guard-rig.ts';
 
@@ -38,6 +38,12 @@ export async function createServiceParts(at: { readonly redis?: string } = {}): 
     openTransaction: async (topic, values) => {
       const messages = values.map((value) => ({ value }));
       return (await beginTransaction(topic, messages)).commit;
+    },
+    commitOffset: async (groupId, topic, partition, offset) => {
+      const admin = kafkaClient().admin();
+      await admin.connect();
+      await admin.setOffsets({ groupId, topic, partitions: [{ partition, offset: offset.toString() }] });
+      await admin.disconnect();
     },
     loseStore: removeKeys,
     close: async () => {

@@ -183,6 +183,9 @@ export function clusterOf(world: World, actor: Actor): Pick<LogCluster, 'catalog
       offsetsAt: (topic, timestampMs) => at(() => catalog.offsetsAt(topic, timestampMs)),
       ensure: (spec) => at(() => catalog.ensure(spec)),
       settings: (topic, names) => at(() => catalog.settings(topic, names)),
+      changeSettings: (topic, settings) => at(() => catalog.changeSettings(topic, settings)),
+      committedOffsets: (group, topic) => at(() => catalog.committedOffsets(group, topic)),
+      disks: (topics) => catalog.disks(topics),
       deleteRecordsBefore: (source, offset) =>
         at(async () => {
           world.checkDeletion(offset);
