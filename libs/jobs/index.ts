@@ -1,5 +1,14 @@
 export { belongingTo, LetterParameter } from './src/belonging.ts';
 export { budgetFaults, budgetOf, deadLettersMaxOf, usedUp } from './src/budget.ts';
+export {
+  REPUBLISH,
+  type RefusedTarget,
+  type RepublishSettings,
+  readRepublish,
+  TargetRefusal,
+  targetRefusal,
+} from './src/built-in/republish.ts';
+export { readWebhook, shownParameters, WEBHOOK, type WebhookSettings } from './src/built-in/webhook.ts';
 export { rangeIdOfCheckpoint, rangeOfCheckpoint } from './src/checkpoint.ts';
 export { ALL_JOBS, CommandName, isForAll } from './src/command.ts';
 export { type DeadLetterFacts, deadLetterFacts, deadLetterHeaders, withoutBlock } from './src/dead-letter.ts';
@@ -27,6 +36,7 @@ export {
   type TransitionAnswer,
   transition,
 } from './src/job-state.ts';
+export { WEBHOOK_TIMEOUT_MS_MAX } from './src/limits.ts';
 export { markKey, markOf } from './src/marks.ts';
 export {
   breakerIn,

@@ -3,7 +3,7 @@
  * written; the distributor decides, and checks again, because the world may change in between.
  */
 import type { JobRequested, JobState } from '@tidemark/contracts';
-import { isSameContent, OnLost, planRanges, requestFaults } from '@tidemark/jobs';
+import { isSameContent, OnLost, planRanges, type RefusedTarget, requestFaults, targetRefusal } from '@tidemark/jobs';
 import { awaitState } from './await-state.ts';
 import { JobVerdict, jobVerdictOf } from './job-verdict.ts';
 import { ANSWER_TIMEOUT_MS } from './limits.ts';
@@ -33,6 +33,8 @@ export type SubmitAnswer =
   | { readonly kind: 'unanswered'; readonly waitedMs: number }
   | { readonly kind: 'refused'; readonly state: JobState }
   | { readonly kind: 'invalid'; readonly faults: readonly string[] }
+  /** Of a built-in handler that writes to a topic. */
+  | ({ readonly kind: 'target refused' } & RefusedTarget)
   | { readonly kind: 'unknown handler'; readonly known: readonly string[] }
   | { readonly kind: 'not idempotent' }
   | { readonly kind: 'other content'; readonly state: JobState }
@@ -40,7 +42,7 @@ export type SubmitAnswer =
 
 /** Needs no part of the job on the broker before: the first request of a namespace may create nothing but its record. */
 export async function submitJob(
-  parts: Pick<ControlParts, 'cluster' | 'jobLog' | 'schedule'>,
+  parts: Pick<ControlParts, 'cluster' | 'jobLog' | 'schedule' | 'namespace'>,
   request: JobRequested,
   options: SubmitOptions = {},
 ): Promise<SubmitAnswer> {
@@ -59,6 +61,8 @@ export async function submitJob(
     },
   );
   if (plan.kind !== 'planned') return plan;
+  const target = await targetRefusal(parts.cluster.catalog, request, parts.namespace);
+  if (target !== undefined) return { kind: 'target refused', ...target };
   const refusal = await refusalOfHandler(parts, request, options);
   if (refusal !== undefined) return refusal;
   if (options.dryRun === true) return { kind: 'dry run', plan, ranges: planRanges(plan.partitions, request).length };

@@ -39,3 +39,8 @@ export const OPEN_TRANSACTION_POLL_MS = 20;
 export const SPAN_MIN = 50_000n;
 /** Enough ranges for sixteen workers of four slots; whoever has more says so, or the live split cuts on. */
 export const AUTOMATIC_RANGES_MAX = 64n;
+
+/** Of the built-in webhook. Below, a healthy server far away would not be heard; above, one record holds its chunk up too long. */
+export const WEBHOOK_TIMEOUT_MS = 10_000;
+export const WEBHOOK_TIMEOUT_MS_MIN = 100;
+export const WEBHOOK_TIMEOUT_MS_MAX = 60_000;

@@ -9,6 +9,7 @@ import {
   RANGES_PER_JOB_MAX,
 } from '@tidemark/keyspace';
 import { budgetFaults } from './budget.ts';
+import { builtInFaults } from './built-in/faults.ts';
 import { OnExhausted, OnLost, Ordering, wordOf } from './definition.ts';
 import {
   ATTEMPTS_MAX,
@@ -35,6 +36,7 @@ export function requestFaults(request: JobRequested): readonly string[] {
     ...shapeFaults(request),
     ...sizeFaults(request),
     ...windowFaults(request),
+    ...builtInFaults(request),
   ];
 }
 

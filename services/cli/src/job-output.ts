@@ -18,6 +18,7 @@ import {
   type WaitingRangeView,
   wordOfRange,
 } from '@tidemark/control';
+import { shownParameters } from '@tidemark/jobs';
 import { RangeStatus } from '@tidemark/keyspace';
 import { ExitCode, fail } from './exit-code.ts';
 import { RANGES_LISTED_MAX } from './limits.ts';
@@ -93,7 +94,7 @@ export function jobSummaryJson({ state, ...view }: KnownJob): object {
     jobId: state.jobId,
     state: state.state,
     reason: state.reason,
-    request: state.request,
+    request: { ...state.request, parameters: shownParameters(state.request.parameters) },
     requestedAt: instant(state.requestedAtMs),
     updatedAt: instant(state.updatedAtMs),
     pin:

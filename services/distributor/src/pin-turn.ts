@@ -3,7 +3,7 @@
  * outage makes it wait, while checkpoints, ends and commands go on, and a verdict refuses it. Neither ends the session.
  */
 import type { JobRequested } from '@tidemark/contracts';
-import { type CommandPlace, parseWindow } from '@tidemark/jobs';
+import { type CommandPlace, parseWindow, targetRefusal } from '@tidemark/jobs';
 import { describeError, ErrorClass, isOutage, TidemarkError } from '@tidemark/keyspace';
 import { type PinAnswer, type PinCatalog, pinWindow } from './pin.ts';
 import type { Shard } from './shard.ts';
@@ -31,13 +31,15 @@ export async function pinInTurn(
   return tried.kind === 'answered' ? tried.answer : gaveUp(request, tried);
 }
 
-function pinRequest(shard: Shard, request: JobRequested, { catalog, noting }: AskedCatalog): Promise<PinAnswer> {
-  const { nowMs, onStep } = shard.parts;
+async function pinRequest(shard: Shard, request: JobRequested, { catalog, noting }: AskedCatalog): Promise<PinAnswer> {
+  const { nowMs, onStep, namespace } = shard.parts;
+  const target = await targetRefusal(catalog, request, namespace);
+  if (target !== undefined) return { kind: 'refused', reason: `${target.code}: ${target.reason}` };
   const unsent = () => noting(readUnsent(shard.parts, request.topic));
   const window = parseWindow(request);
   const after = window.kind === 'window' && window.spec.from.kind === 'after' ? window.spec.from.jobId : undefined;
   const previous = after === undefined ? undefined : shard.book.state(after);
-  return pinWindow({ catalog, request, previous, nowMs, onStep, unsent, floors: shard.floors.keeper });
+  return await pinWindow({ catalog, request, previous, nowMs, onStep, unsent, floors: shard.floors.keeper });
 }
 
 function waitingAt(shard: Shard, request: JobRequested, { offset }: CommandPlace): WaitingRequest {

@@ -121,3 +121,18 @@ export const PARKED_LOOK_MS = 1_000;
 
 /** Jobs in formats 1 and 2 are understood; a worker that took a newer one would pass over what it asks for. */
 export const JOB_FORMAT_MAX = 2;
+
+/** Targets of jobs that republish, whose partition counts a worker knows. */
+export const REMEMBERED_TARGETS_MAX = 100;
+
+/** Requests of one range at the same time: hides the way to a server without storming it (times four slots). */
+export const WEBHOOK_CONCURRENCY = 8;
+/** Between the longest time of a request and the end of its attempt. */
+export const WEBHOOK_GRACE_MS = 5_000;
+/** Of an answer that refuses a record: what tells a person why, within what a dead letter keeps of an error. */
+export const WEBHOOK_BODY_CHARACTERS_MAX = 120;
+/** A server that asks for more is asked again after this: it may have been restarted since. */
+export const RETRY_AFTER_MS_MAX = 10 * 60_000;
+export const REMEMBERED_HOSTS_MAX = 100;
+/** Of an answer to a webhook; a longer one costs less as a new connection. */
+export const ANSWER_BYTES_MAX = 16 * 1024;

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { JobRequested } from '@tidemark/contracts';
 import { type SubmitAnswer, submitJob, windowLines } from '@tidemark/control';
-import { newRequest, OnExhausted, OnLost, Ordering, WindowRefusal } from '@tidemark/jobs';
+import { newRequest, OnExhausted, OnLost, Ordering, TargetRefusal, WindowRefusal } from '@tidemark/jobs';
 import { assertNever } from '@tidemark/keyspace';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { count, int32 } from '../arguments.ts';
@@ -182,6 +182,8 @@ export function tellSubmitted({ terminal, format }: Context, request: JobRequest
       return fail(exitCodeOfReason(answer.state.reason), `job ${jobId} was refused: ${answer.state.reason}`);
     case 'invalid':
       return fail(ExitCode.usage, answer.faults.join('; '));
+    case 'target refused':
+      return fail(exitCodeOfReason(`${answer.code}:`), answer.reason);
     case 'unknown handler':
       return fail(ExitCode.notFound, unknownHandler(request.handler, answer.known));
     case 'not idempotent':
@@ -218,7 +220,8 @@ function parameter(text: string, before: Readonly<Record<string, string>>): Read
 /** The distributor names what is wrong by a code in front. */
 function exitCodeOfReason(reason: string): ExitCode {
   const code = /^([A-Z_]+):/.exec(reason)?.[1];
-  if (code === 'TOPIC_NOT_FOUND') return ExitCode.notFound;
+  if (code === 'TOPIC_NOT_FOUND' || code === TargetRefusal.missing) return ExitCode.notFound;
+  if (code === TargetRefusal.partitions || code === TargetRefusal.own) return ExitCode.usage;
   const refusal = Object.values(WindowRefusal).find((known) => known === code);
   return refusal === undefined ? ExitCode.failed : exitCodeOfRefusal(refusal);
 }
