@@ -62,6 +62,8 @@ export const SchemaName = {
   distributorPosition: 'dev.tidemark.DistributorPosition',
   relayPosition: 'dev.tidemark.RelayPosition',
   truncationMark: 'dev.tidemark.TruncationMark',
+  logWatch: 'dev.tidemark.LogWatch',
+  guardView: 'dev.tidemark.GuardView',
   seriesOrder: 'dev.tidemark.SeriesOrder',
   seriesState: 'dev.tidemark.SeriesState',
   jsonValue: 'dev.tidemark.JsonValue',

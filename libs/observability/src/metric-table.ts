@@ -129,6 +129,12 @@ export const metricTable = {
     kind: 'gauge',
     help: 'Offsets that the policies would remove and that a floor keeps.',
   },
+  guardOffsetsRemovedByOthers: {
+    name: 'tidemark_guard_offsets_removed_by_others_total',
+    kind: 'counter',
+    help: 'Offsets that went from guarded topics without the guard, by whether a job or a named group still needed some of them.',
+    label: { name: 'needed', values: ['yes', 'no'] },
+  },
   guardCycleTimestampSeconds: {
     name: 'tidemark_guard_cycle_timestamp_seconds',
     kind: 'gauge',

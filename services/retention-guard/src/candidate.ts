@@ -3,7 +3,7 @@ import { type FloorLook, type FloorPlace, lowestFloor } from '@tidemark/cursors'
 import { type Offset, offsetMax, offsetMin } from '@tidemark/keyspace';
 import type { PartitionOffsets, TopicDescription } from '@tidemark/log';
 import { type GroupFloor, lowestGroup } from './groups.ts';
-import type { PartitionOutcome, PartitionReport } from './report.ts';
+import type { PartitionOutcome, PartitionReport, ReportedRemoval } from './report.ts';
 
 export interface Candidate {
   readonly place: FloorPlace;
@@ -14,6 +14,8 @@ export interface Candidate {
   /** Undefined while the place is incomplete. */
   readonly look: FloorLook | undefined;
   readonly groups: readonly GroupFloor[];
+  /** By others; see watch.ts. */
+  readonly removals?: readonly ReportedRemoval[];
 }
 
 /** The lowest floor, of a job or of a group. */
@@ -36,7 +38,7 @@ export function afterProposal<Known extends Candidate>(known: Known, mark: Offse
 }
 
 export function reportOf(candidate: Candidate, outcome: PartitionOutcome, reason: string): PartitionReport {
-  const { place, offsets, policyTarget, look } = candidate;
+  const { place, offsets, policyTarget, look, removals = [] } = candidate;
   const lowest = lowestOf(candidate);
   const { logStartOffset, highWatermark, lastStableOffset } = offsets;
   const target = offsetMin(policyTarget, lastStableOffset);
@@ -53,6 +55,7 @@ export function reportOf(candidate: Candidate, outcome: PartitionOutcome, reason
     ...(look === undefined ? {} : { mark: look.mark }),
     floor: lowest?.offset,
     holder: lowest?.holder,
+    removals,
     cutOffsets: 0n,
     heldOffsets: look !== undefined && heldOffsets > 0n ? heldOffsets : 0n,
   };

@@ -5,6 +5,7 @@ import { describeError, ErrorClass, inSlices, type Offset, TidemarkError } from 
 import { afterProposal, type Candidate, reportOf } from './candidate.ts';
 import { groupFloorsOf } from './group-floors.ts';
 import { type GroupFloor, groupFault } from './groups.ts';
+import { wentBack } from './judgement.ts';
 import { SLICES } from './limits.ts';
 import type { GuardParts } from './parts.ts';
 import { PartitionOutcome, type PartitionReport } from './report.ts';
@@ -68,11 +69,7 @@ async function propose(parts: GuardParts, proposed: Proposed, reports: Partition
     return leave(PartitionOutcome.held, `the floor ${answer.floor} is below a mark that was never cut at`);
   const { mark } = answer;
   if (mark <= offsets.logStartOffset) return leave(PartitionOutcome.held, '');
-  if (mark > offsets.lastStableOffset)
-    return leave(
-      PartitionOutcome.beyondLog,
-      `the mark is ${mark}, the log is stable up to ${offsets.lastStableOffset}`,
-    );
+  if (mark > offsets.lastStableOffset) return leave(PartitionOutcome.beyondLog, wentBack(mark, offsets));
   return mark;
 }
 

@@ -27,7 +27,10 @@ import type { GroupFloor } from './groups.ts';
 import { isCoveredBy, judge, requiredAt, staleHolders } from './judgement.ts';
 import { SLICES } from './limits.ts';
 import type { GuardParts } from './parts.ts';
-import type { CycleReport, PartitionReport, StaleFloor } from './report.ts';
+import { recreationOf } from './recreated.ts';
+import type { CycleReport, PartitionReport, ReportedRemoval, StaleFloor } from './report.ts';
+import type { Sight } from './watch.ts';
+import { watchLogs } from './watch-logs.ts';
 
 /** Throws what keeps the whole cycle from being run: Kafka's own topics or the store cannot be read. */
 export async function runCycle(parts: GuardParts): Promise<CycleReport> {
@@ -35,21 +38,60 @@ export async function runCycle(parts: GuardParts): Promise<CycleReport> {
   const candidates = await lookAt(parts, topics, reports);
   const durable = await parts.marks.load();
   const states = await parts.jobs.states();
+  const series = await parts.jobs.series();
   const storeFault = faultOf(durable, await parts.floors.incarnation());
 
   const staleFloors = storeFault === undefined ? await dropStale(parts, candidates, states) : [];
 
+  const sights = await watchLogs(parts, candidates, { durable, states, series });
+  const recreated = recreatedAmong(topics, { durable, states, sights });
+
   const proposals: Proposed[] = [];
-  for (const candidate of candidates) {
+  for (const seen of candidates) {
+    const sight = sights.get(markKey(seen.place));
+    const candidate = { ...seen, removals: sight === undefined ? [] : removalsOf(sight) };
     const { place, offsets, policyTarget, look, groups } = candidate;
-    const required = requiredAt(states.values(), place);
-    const isCovered = durable.marks.has(markKey(place)) || isCoveredBy(states.values(), place);
-    const judgement = judge({ offsets, policyTarget, look, groups, required, isCovered, storeFault });
+    const required = requiredAt(states.values(), place, series.values());
+    const isCovered = durable.marks.has(markKey(place)) || isCoveredBy(states.values(), place, series.values());
+    const judgement = judge({
+      offsets,
+      policyTarget,
+      look,
+      groups,
+      required,
+      isCovered,
+      storeFault,
+      wentBackMark: sight?.wentBackMark,
+    });
     if (judgement.kind === 'propose') proposals.push({ ...candidate, ...judgement, required });
     else reports.push(reportOf(candidate, judgement.outcome, judgement.reason));
   }
   if (proposals.length > 0) await cut(parts, { proposals, durable, reports });
-  return { partitions: reports.sort(byPlace), drift, repaired, staleFloors };
+  return { partitions: reports.sort(byPlace), drift, repaired, recreated, staleFloors };
+}
+
+function removalsOf({ found, lasting }: Sight): readonly ReportedRemoval[] {
+  const before = lasting.map((removal) => ({ ...removal, isNew: false }));
+  return found === undefined ? before : [...before, { ...found, isNew: true }];
+}
+
+function recreatedAmong(
+  topics: readonly ExaminedTopic[],
+  known: {
+    readonly durable: DurableMarks;
+    readonly states: ReadonlyMap<string, JobState>;
+    readonly sights: ReadonlyMap<string, Sight>;
+  },
+): ReadonlyMap<string, string> {
+  const { durable, states, sights } = known;
+  const recreated = new Map<string, string>();
+  for (const { description } of topics) {
+    const first = sights.get(markKey({ ...description, partition: 0 }));
+    const isFirstLook = first?.isFirst ?? false;
+    const words = recreationOf(description, { durable, states: states.values(), isFirstLook });
+    if (words !== undefined) recreated.set(description.topic, words);
+  }
+  return recreated;
 }
 
 async function dropStale(

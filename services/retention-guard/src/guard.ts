@@ -4,7 +4,7 @@ import type { Logger, Metrics } from '@tidemark/observability';
 import { runCycle } from './cycle.ts';
 import { CYCLE_JITTER, YIELD_SPREAD_FACTOR, YIELDS_THAT_SPREAD } from './limits.ts';
 import type { GuardParts } from './parts.ts';
-import { type CycleReport, PartitionOutcome, type PartitionReport } from './report.ts';
+import { type CycleReport, PartitionOutcome, type PartitionReport, type ReportedRemoval } from './report.ts';
 
 export interface GuardOptions extends GuardParts {
   readonly everyMs: number;
@@ -16,7 +16,12 @@ export interface GuardOptions extends GuardParts {
 
 export type GuardMetrics = Pick<
   Metrics,
-  'guardPartitions' | 'guardOffsetsCut' | 'guardOffsetsHeld' | 'guardCycleTimestampSeconds' | 'guardDriftingTopics'
+  | 'guardPartitions'
+  | 'guardOffsetsCut'
+  | 'guardOffsetsHeld'
+  | 'guardOffsetsRemovedByOthers'
+  | 'guardCycleTimestampSeconds'
+  | 'guardDriftingTopics'
 >;
 
 export interface Guard {
@@ -111,15 +116,25 @@ function createSpeaker(logger: Logger): { say(report: CycleReport): void; sayFai
   let said = new Map<string, string>();
   let failure = '';
   return {
-    say({ partitions, drift, repaired, staleFloors }) {
+    say({ partitions, drift, repaired, recreated, staleFloors }) {
       for (const stale of staleFloors) logger.warn({ ...stale }, 'retention.stale_floor_dropped');
       const now = new Map<string, string>();
       for (const partition of partitions) {
         const key = `${partition.topic}/${partition.partition ?? ''}`;
         const words = `${partition.outcome} ${partition.reason}`;
         now.set(key, words);
+        for (const removal of partition.removals ?? []) {
+          const at = `removed ${key} ${removal.from}`;
+          now.set(at, '');
+          if (!said.has(at)) sayRemoval(logger, partition, removal);
+        }
+        const { removals: _, ...fields } = partition;
         if (partition.outcome === PartitionOutcome.cut || said.get(key) !== words)
-          logger[SAID_AS[partition.outcome]]({ ...partition }, `retention.${partition.outcome}`);
+          logger[SAID_AS[partition.outcome]](fields, `retention.${partition.outcome}`);
+      }
+      for (const [topic, words] of recreated) {
+        now.set(`recreated ${topic}`, words);
+        if (said.get(`recreated ${topic}`) !== words) logger.error({ topic, what: words }, 'retention.topic_recreated');
       }
       for (const [topic, settings] of repaired)
         logger.warn({ topic, settings: settings.join('; ') }, 'retention.settings_repaired');
@@ -141,6 +156,15 @@ function createSpeaker(logger: Logger): { say(report: CycleReport): void; sayFai
   };
 }
 
+/** Somebody must find out who it was; whoever needed the records must be told. */
+function sayRemoval(logger: Logger, { topic, partition }: PartitionReport, removal: ReportedRemoval): void {
+  const { from, to, needed } = removal;
+  const who = needed.map((each) => `${each.holder} [${each.from}, ${each.to})`).join(', ');
+  const fields = { topic, partition, removed: `[${from}, ${to})`, neededBy: who };
+  if (needed.length > 0) logger.error(fields, 'retention.needed_records_removed_by_others');
+  else logger.error(fields, 'retention.records_removed_by_others');
+}
+
 function count(metrics: GuardMetrics | undefined, { partitions, drift }: CycleReport): void {
   if (metrics === undefined) return;
   for (const outcome of Object.values(PartitionOutcome))
@@ -148,6 +172,9 @@ function count(metrics: GuardMetrics | undefined, { partitions, drift }: CycleRe
   metrics.guardOffsetsCut.add(sum(partitions, 'cutOffsets'));
   metrics.guardOffsetsHeld.set(sum(partitions, 'heldOffsets'));
   metrics.guardDriftingTopics.set(drift.size);
+  for (const { removals = [] } of partitions)
+    for (const { from, to, needed, isNew } of removals)
+      if (isNew) metrics.guardOffsetsRemovedByOthers.add(to - from, needed.length > 0 ? 'yes' : 'no');
 }
 
 function sum(partitions: readonly PartitionReport[], field: 'cutOffsets' | 'heldOffsets'): bigint {

@@ -1,5 +1,5 @@
 import type { FloorLook } from '@tidemark/cursors';
-import { samplePin, sampleRequest, sampleState } from '@tidemark/jobs/testing';
+import { samplePin, sampleRequest, sampleSeries, sampleState } from '@tidemark/jobs/testing';
 import { toOffset } from '@tidemark/keyspace';
 import { expect, it } from 'vitest';
 import { isCoveredBy, judge, type PartitionFacts, requiredAt, staleHolders } from './judgement.ts';
@@ -26,6 +26,7 @@ const facts = (some: Partial<PartitionFacts>): PartitionFacts => ({
   groups: [],
   required: [],
   isCovered: true,
+  wentBackMark: undefined,
   storeFault: undefined,
   ...some,
 });
@@ -102,6 +103,18 @@ it('insists on every job that has not ended and covers the partition of this inc
   expect(requiredAt(states, { ...place, topicId: 'recreated' })).toEqual([]);
   expect(isCoveredBy(states, place)).toBe(true);
   expect(isCoveredBy(states, { ...place, partition: 2 })).toBe(false);
+});
+
+it('a series needs a floor in every partition of its topic, seen or not, until it is deleted', () => {
+  const at = (partition: number, topicId = 'topic-id-1') => ({ topic: 'orders', topicId, partition });
+  const series = ['ACTIVE', 'STOPPED', 'DELETED', 'REFUSED', 'OF_TOMORROW'].map((status) =>
+    sampleSeries({ series: status.toLowerCase(), status, partitions: [{ partition: 0, end: 9n }] }),
+  );
+  for (const partition of [0, 7])
+    expect(requiredAt([], at(partition), series)).toEqual(['series:active', 'series:stopped', 'series:of_tomorrow']);
+  expect(requiredAt([], at(0, 'recreated'), series)).toEqual([]);
+  expect(isCoveredBy([], at(7), series)).toBe(true);
+  expect(isCoveredBy([], { ...at(0), topic: 'others' }, series)).toBe(false);
 });
 
 it('knows floors that a crash left behind, by jobs that ended long ago', () => {

@@ -1,7 +1,7 @@
 /** What may be proposed for a partition, from everything that was read. Pure. */
-import type { JobState } from '@tidemark/contracts';
+import type { JobState, SeriesState } from '@tidemark/contracts';
 import { type FloorLook, type FloorPlace, lowestFloor } from '@tidemark/cursors';
-import { isTerminal } from '@tidemark/jobs';
+import { holderOf, isHeld, isTerminal } from '@tidemark/jobs';
 import { type Offset, offsetMin } from '@tidemark/keyspace';
 import type { PartitionOffsets } from '@tidemark/log';
 import { type GroupFloor, groupFault, lowestGroup } from './groups.ts';
@@ -14,12 +14,14 @@ export interface PartitionFacts {
   readonly policyTarget: Offset;
   /** From before the jobs were read; undefined while the place is incomplete. */
   readonly look: FloorLook | undefined;
-  /** Unfinished jobs that cover the partition, according to Kafka. */
+  /** Unfinished jobs and series that cover the partition, according to Kafka. */
   readonly required: readonly string[];
   /** Some job, finished or not, has covered the partition, or it has a mark. */
   readonly isCovered: boolean;
   /** Where named groups go on here. */
   readonly groups: readonly GroupFloor[];
+  /** The log once ended below it: nothing is cut by a mark up to here. */
+  readonly wentBackMark: Offset | undefined;
   /** Why the store as a whole is not to be believed; undefined when it is. */
   readonly storeFault: string | undefined;
 }
@@ -48,8 +50,7 @@ export function judge(facts: PartitionFacts): Judgement {
   const beyond = staying.find(({ offset }) => offset > offsets.highWatermark);
   if (beyond !== undefined)
     return leave('beyondLog', `${beyond.holder} needs ${beyond.offset}, the log ends at ${offsets.highWatermark}`);
-  if (look.mark > offsets.lastStableOffset)
-    return leave('beyondLog', `the mark is ${look.mark}, the log is stable up to ${offsets.lastStableOffset}`);
+  if (look.mark > offsets.lastStableOffset) return leave('beyondLog', wentBack(look.mark, offsets));
 
   const fault = groupFault(facts.groups, { ...offsets, mark: look.mark });
   if (fault !== undefined) return leave(fault.kind, fault.reason);
@@ -61,10 +62,20 @@ export function judge(facts: PartitionFacts): Judgement {
   const stable = offsetMin(facts.policyTarget, offsets.lastStableOffset);
   const target = offsetMin(stable, lowestGroup(facts.groups, offsets)?.offset ?? stable);
   const wanted = offsetMin(target, low?.offset ?? target);
+  if (facts.wentBackMark !== undefined && look.mark <= facts.wentBackMark && wanted <= look.mark)
+    return leave(
+      'beyondLog',
+      `the log went back below the mark ${look.mark} once and has grown again: nothing is cut by it, until policy and floors are above it`,
+    );
   // A mark above the log start is a cut that was promised and not finished.
   if (wanted > offsets.logStartOffset || look.mark > offsets.logStartOffset)
     return { kind: 'propose', life: look.life, target };
   return leave(stable > offsets.logStartOffset ? 'held' : 'idle', '');
+}
+
+/** What is wrong and what to do, for a mark above the last stable offset. */
+export function wentBack(mark: Offset, { lastStableOffset }: Pick<PartitionOffsets, 'lastStableOffset'>): string {
+  return `the mark is ${mark}, the log is stable up to ${lastStableOffset}: it went back (a restored disk, an unclean election?); nothing is cut here until it has grown past the mark, and jobs that were beyond ${lastStableOffset} must be submitted again`;
 }
 
 /** Floors whose job ended long ago, according to Kafka: nobody would drop them any more, and they would hold the log for ever. Reservations run out. */
@@ -78,19 +89,32 @@ export function staleHolders(look: FloorLook, states: ReadonlyMap<string, JobSta
     .map(({ holder }) => holder);
 }
 
-/** Only what was pinned on this very incarnation of the topic counts; an empty window needs nothing. */
-export function requiredAt(states: Iterable<JobState>, place: FloorPlace): readonly string[] {
+/**
+ * Only what was pinned on this very incarnation of the topic counts; an empty window needs nothing. A series needs every
+ * partition of its topic, those too that no run of it has seen.
+ */
+export function requiredAt(
+  jobs: Iterable<JobState>,
+  place: FloorPlace,
+  series: Iterable<SeriesState> = [],
+): readonly string[] {
   const holders: string[] = [];
-  for (const state of states) {
+  for (const state of series) if (isHeld(state) && isOf(state, place)) holders.push(holderOf(state.series));
+  for (const state of jobs) {
     const window = windowAt(state, place);
     if (window !== undefined && !isTerminal(state.state) && window.end > window.start) holders.push(state.jobId);
   }
   return holders;
 }
 
-export function isCoveredBy(states: Iterable<JobState>, place: FloorPlace): boolean {
-  for (const state of states) if (windowAt(state, place) !== undefined) return true;
+export function isCoveredBy(jobs: Iterable<JobState>, place: FloorPlace, series: Iterable<SeriesState> = []): boolean {
+  for (const state of series) if (isOf(state, place)) return true;
+  for (const state of jobs) if (windowAt(state, place) !== undefined) return true;
   return false;
+}
+
+function isOf({ definition, topicId }: SeriesState, place: FloorPlace): boolean {
+  return topicId === place.topicId && definition.request.topic === place.topic;
 }
 
 function windowAt({ pin, request }: JobState, place: FloorPlace) {

@@ -22,3 +22,6 @@ export const STALE_FLOOR_AFTER_MS = 10 * 60_000;
 
 /** A century: what is longer was meant to be "for ever", which is to name no age. */
 export const POLICY_AGE_MS_MAX = 100 * 365 * 86_400_000;
+
+/** Removals by others that are remembered a partition: the newest tell enough, and the record stays small. */
+export const REMOVALS_KEPT = 16;

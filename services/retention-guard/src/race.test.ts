@@ -36,7 +36,7 @@ it.each<[string, Variant, number]>([
   ['cuts before its mark is durable', { guard: withoutDurableMarks }, 201],
   [
     'does not insist on the floors of unfinished jobs',
-    { guard: (parts) => ({ ...parts, jobs: { states: async () => new Map() } }) },
+    { guard: (parts) => ({ ...parts, jobs: { states: async () => new Map(), series: async () => new Map() } }) },
     1,
   ],
   ['raises a floor to what the store shows', { raiseOrder: 'store only' }, 1],
@@ -75,6 +75,7 @@ function withoutDurableMarks(parts: GuardParts): GuardParts {
         write: async (marks) => {
           for (const mark of marks) written.set(`${mark.topic}/${mark.topicId}/${mark.partition}`, mark);
         },
+        watch: async () => undefined,
         close: async () => undefined,
       }),
     },

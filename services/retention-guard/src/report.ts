@@ -1,5 +1,6 @@
 /** What a cycle says of each partition. */
 import type { Offset } from '@tidemark/keyspace';
+import type { Removal } from './watch.ts';
 
 export const PartitionOutcome = {
   /** Records were removed. */
@@ -22,6 +23,12 @@ export const PartitionOutcome = {
 } as const;
 export type PartitionOutcome = (typeof PartitionOutcome)[keyof typeof PartitionOutcome];
 
+/** Records that somebody else removed. */
+export interface ReportedRemoval extends Removal {
+  /** Found by this cycle; else it was found before, and its holders still wait. */
+  readonly isNew: boolean;
+}
+
 export interface PartitionReport {
   readonly topic: string;
   /** Undefined when it is about the whole topic. */
@@ -37,6 +44,8 @@ export interface PartitionReport {
   /** The lowest floor and who holds it; undefined when nobody does. */
   readonly floor?: Offset | undefined;
   readonly holder?: string | undefined;
+  /** By somebody else: found by this cycle, or before and still missed by who needs them. */
+  readonly removals?: readonly ReportedRemoval[];
   /** Offsets removed by this cycle. */
   readonly cutOffsets: bigint;
   /** Offsets that only a floor keeps. */
@@ -55,6 +64,8 @@ export interface CycleReport {
   readonly drift: ReadonlyMap<string, readonly string[]>;
   /** Such settings that this cycle has set to ours, as they were, by topic. */
   readonly repaired: ReadonlyMap<string, readonly string[]>;
+  /** Topics that were deleted and created again, what that means, and what to do. */
+  readonly recreated: ReadonlyMap<string, string>;
   /** Floors of jobs that ended long ago: a crash had left them, and this cycle dropped them. */
   readonly staleFloors: readonly StaleFloor[];
 }

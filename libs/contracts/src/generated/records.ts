@@ -40,6 +40,47 @@ export interface DistributorPosition {
   readonly atMs: bigint;
 }
 
+export interface GuardGroupView {
+  readonly group: string;
+  /** Where it goes on; null = not known, and everything is held. */
+  readonly offset: bigint | null;
+}
+
+export interface GuardPartitionView {
+  readonly partition: number;
+  /** cut, idle, held, unread, incomplete, beyond_log, refused, yielded, failed. */
+  readonly outcome: string;
+  readonly reason: string;
+  /** Below it the policy alone would cut; null = not known. */
+  readonly target: bigint | null;
+  /** When the policy will reach the lowest floor; null = it has, there is none, or it is not known. */
+  readonly policyAtFloorAtMs: bigint | null;
+  readonly groups: readonly GuardGroupView[];
+}
+
+export interface GuardDiskView {
+  readonly broker: number;
+  readonly directory: string;
+  readonly totalBytes: bigint;
+  readonly usableBytes: bigint;
+  /** At the growth over the last cycles; null = it does not grow, or was not watched long enough. */
+  readonly fullAtMs: bigint | null;
+}
+
+/** What the last cycles of a guard make of a topic, for whoever looks: nothing is decided by it. On the marks topic. key = view/topic. */
+export interface GuardView {
+  /** Version of this stored format; a reader refuses a newer one by name. */
+  readonly formatVersion: number;
+  readonly topic: string;
+  readonly topicId: string;
+  /** Who wrote it: host/process. */
+  readonly guard: string;
+  readonly atMs: bigint;
+  readonly partitions: readonly GuardPartitionView[];
+  /** Those that hold something of the topic. */
+  readonly disks: readonly GuardDiskView[];
+}
+
 /** A message of the instant messenger (services/im-fanout): the row of its table as the capture trigger saw it. Registered for the topic of the messages. */
 export interface ImMessage {
   readonly id: bigint;
@@ -169,6 +210,44 @@ export interface JobState {
 /** A row or event without a schema of its own: the exact JSON text that the database printed. */
 export interface JsonValue {
   readonly json: string;
+}
+
+export interface NeededOffsets {
+  /** A job, or `group name`. */
+  readonly holder: string;
+  readonly fromOffset: bigint;
+  /** The offset after the last one that is missing. */
+  readonly toOffset: bigint;
+}
+
+export interface LogRemoval {
+  /** The first offset that went. */
+  readonly fromOffset: bigint;
+  /** Where the log began afterwards. */
+  readonly toOffset: bigint;
+  /** When a guard noticed. */
+  readonly seenAtMs: bigint;
+  /** Who still needed some of it, and which; empty when nobody did. */
+  readonly needed: readonly NeededOffsets[];
+}
+
+/** What guards have seen of a partition that they do not do themselves: where its log began at their first look, and what others removed since. On the marks topic. key = watch/topic/partition. */
+export interface LogWatch {
+  /** Version of this stored format; a reader refuses a newer one by name. */
+  readonly formatVersion: number;
+  readonly topic: string;
+  /** Of the incarnation that was looked at. */
+  readonly topicId: string;
+  readonly partition: number;
+  /** Where the log began when a guard looked first; what had gone before is nobody's concern. */
+  readonly firstLogStart: bigint;
+  /** The newest ones, oldest first. */
+  readonly removals: readonly LogRemoval[];
+  /** The highest mark beyond which the log once ended: it went back, and nothing is cut by that mark any more. -1 = never. */
+  readonly wentBackMark: bigint;
+  /** Who wrote it: host/process. */
+  readonly guard: string;
+  readonly atMs: bigint;
 }
 
 export interface LostOffsets {
@@ -370,12 +449,14 @@ export interface RecordsByName {
   'dev.tidemark.Budget': Budget;
   'dev.tidemark.Counters': Counters;
   'dev.tidemark.DistributorPosition': DistributorPosition;
+  'dev.tidemark.GuardView': GuardView;
   'dev.tidemark.ImMessage': ImMessage;
   'dev.tidemark.JobCommand': JobCommand;
   'dev.tidemark.JobEvent': JobEvent;
   'dev.tidemark.JobRequested': JobRequested;
   'dev.tidemark.JobState': JobState;
   'dev.tidemark.JsonValue': JsonValue;
+  'dev.tidemark.LogWatch': LogWatch;
   'dev.tidemark.LostOffsets': LostOffsets;
   'dev.tidemark.ParkedRecord': ParkedRecord;
   'dev.tidemark.Pin': Pin;
@@ -397,6 +478,8 @@ export const schemaTexts: Readonly<Record<keyof RecordsByName, string>> = {
     '{"type":"record","name":"Counters","namespace":"dev.tidemark","doc":"Numbers of P10, per range or summed over a job.","fields":[{"name":"ok","type":"long","default":0},{"name":"skipped","type":"long","default":0},{"name":"deadLettered","type":"long","default":0},{"name":"filtered","type":"long","default":0},{"name":"markers","type":"long","default":0},{"name":"compacted","type":"long","default":0},{"name":"lost","type":"long","default":0},{"name":"parked","type":"long","doc":"Passed by the cursor and not settled yet; 0 at the end.","default":0},{"name":"retries","type":"long","default":0},{"name":"chunks","type":"long","doc":"Chunks handled to their end.","default":0},{"name":"maybeRedelivered","type":"long","default":0}]}',
   'dev.tidemark.DistributorPosition':
     '{"type":"record","name":"DistributorPosition","namespace":"dev.tidemark","doc":"How far a partition of the jobs topic has been applied; in the same transaction as what it caused. key = jobs-position/<partition>.","fields":[{"name":"formatVersion","type":"int","doc":"Version of this stored format; a reader refuses a newer one by name.","default":1},{"name":"partition","type":"int"},{"name":"nextOffset","type":"long"},{"name":"atMs","type":"long"}]}',
+  'dev.tidemark.GuardView':
+    '{"type":"record","name":"GuardView","namespace":"dev.tidemark","doc":"What the last cycles of a guard make of a topic, for whoever looks: nothing is decided by it. On the marks topic. key = view/topic.","fields":[{"name":"formatVersion","type":"int","doc":"Version of this stored format; a reader refuses a newer one by name.","default":1},{"name":"topic","type":"string"},{"name":"topicId","type":"string"},{"name":"guard","type":"string","doc":"Who wrote it: host/process."},{"name":"atMs","type":"long"},{"name":"partitions","type":{"type":"array","items":{"type":"record","name":"GuardPartitionView","fields":[{"name":"partition","type":"int"},{"name":"outcome","type":"string","doc":"cut, idle, held, unread, incomplete, beyond_log, refused, yielded, failed."},{"name":"reason","type":"string"},{"name":"target","type":["null","long"],"doc":"Below it the policy alone would cut; null = not known.","default":null},{"name":"policyAtFloorAtMs","type":["null","long"],"doc":"When the policy will reach the lowest floor; null = it has, there is none, or it is not known.","default":null},{"name":"groups","type":{"type":"array","items":{"type":"record","name":"GuardGroupView","fields":[{"name":"group","type":"string"},{"name":"offset","type":["null","long"],"doc":"Where it goes on; null = not known, and everything is held.","default":null}]}},"default":[]}]}}},{"name":"disks","type":{"type":"array","items":{"type":"record","name":"GuardDiskView","fields":[{"name":"broker","type":"int"},{"name":"directory","type":"string"},{"name":"totalBytes","type":"long"},{"name":"usableBytes","type":"long"},{"name":"fullAtMs","type":["null","long"],"doc":"At the growth over the last cycles; null = it does not grow, or was not watched long enough.","default":null}]}},"doc":"Those that hold something of the topic.","default":[]}]}',
   'dev.tidemark.ImMessage':
     '{"type":"record","name":"ImMessage","namespace":"dev.tidemark","doc":"A message of the instant messenger (services/im-fanout): the row of its table as the capture trigger saw it. Registered for the topic of the messages.","fields":[{"name":"id","type":"long"},{"name":"group_id","type":"long"},{"name":"sender_id","type":"long"},{"name":"body","type":"string"},{"name":"posted_at","type":"string","doc":"As Postgres writes it in JSON: ISO 8601 with microseconds and a zone."},{"name":"recalled_at","type":["null","string"],"default":null}]}',
   'dev.tidemark.JobCommand':
@@ -409,6 +492,8 @@ export const schemaTexts: Readonly<Record<keyof RecordsByName, string>> = {
     '{"type":"record","name":"JobState","namespace":"dev.tidemark","doc":"The newest durable state of one job; key = jobId. Written and acknowledged before the store acts on it.","fields":[{"name":"formatVersion","type":"int","doc":"Version of this stored format; a reader refuses a newer one by name.","default":1},{"name":"jobId","type":"string"},{"name":"request","type":{"type":"record","name":"JobRequested","namespace":"dev.tidemark","doc":"A wish for one traversal: which records of a topic go through which handler. Same jobId and same content is the same job.","fields":[{"name":"formatVersion","type":"int","doc":"Version of this stored format; a reader refuses a newer one by name.","default":1},{"name":"jobId","type":"string"},{"name":"topic","type":"string"},{"name":"handler","type":"string"},{"name":"parameters","type":{"type":"map","values":"string"},"doc":"Handed to the handler as they are.","default":{}},{"name":"from","type":"string","doc":"Where the window starts: earliest | now | ISO instant with zone | epoch milliseconds | p:offset,... (first offset, included) | after:JOB","default":"earliest"},{"name":"to","type":"string","doc":"Where it ends: now | ISO instant with zone | epoch milliseconds | p:offset,... (last offset, included)","default":"now"},{"name":"ordering","type":"string","doc":"none | partition | key: what must not run at the same time within a chunk.","default":"none"},{"name":"chunkRecords","type":"int","doc":"Records one cursor move may cover.","default":1000},{"name":"chunkBytes","type":"int","default":1048576},{"name":"concurrency","type":"int","doc":"Ranges worked on at the same time, over all workers; 0 = as many as there are.","default":0},{"name":"rate","type":"int","doc":"Records a second, over all workers; 0 = no limit.","default":0},{"name":"rangesPerPartition","type":"int","doc":"Under ordering none a partition may be cut into this many ranges.","default":1},{"name":"attempts","type":"int","doc":"Handler attempts per record before it is dead-lettered.","default":5},{"name":"onExhausted","type":"string","doc":"dead letter | suspend: what becomes of a record whose attempts are used up.","default":"dead letter"},{"name":"parkedMax","type":"int","doc":"Records of one range that may wait for a later attempt while the cursor goes on. 0 = every attempt in place.","default":1000},{"name":"deadLettersMax","type":"long","doc":"More dead letters than this suspend the job.","default":10000},{"name":"budget","type":{"type":"record","name":"Budget","namespace":"dev.tidemark","doc":"What a job may use up before it is suspended. 0 = no limit.","fields":[{"name":"secondsMax","type":"long","doc":"Seconds in state RUNNING.","default":0},{"name":"chunksMax","type":"long","doc":"Chunks handled.","default":0},{"name":"failuresMax","type":"long","doc":"Failed attempts: retries and dead letters.","default":0}]},"doc":"What the job may use up before it is suspended.","default":{}},{"name":"onLost","type":"string","doc":"stop | skip: what to do about records that somebody removed under the job.","default":"stop"},{"name":"acceptDuplicates","type":"boolean","doc":"Consent to run a handler that is not idempotent.","default":false},{"name":"priority","type":"int","doc":"Larger goes first.","default":0},{"name":"note","type":"string","default":""},{"name":"requestedBy","type":"string","default":""},{"name":"series","type":"string","doc":"The series whose run it is; only the distributor says so.","default":""}]}},{"name":"state","type":"string","doc":"REQUESTED PINNING RUNNING PAUSING PAUSED SUSPENDED COMPLETED CANCELLING CANCELLED UNRECOVERABLE REFUSED"},{"name":"reason","type":"string","doc":"Outcome or cause: clean, dead letters, loss, open transaction, ...","default":""},{"name":"pin","type":["null",{"type":"record","name":"Pin","namespace":"dev.tidemark","doc":"The window, fixed: start < offset <= end per partition.","fields":[{"name":"pinnedAtMs","type":"long"},{"name":"topicId","type":"string"},{"name":"partitions","type":{"type":"array","items":{"type":"record","name":"PinnedPartition","fields":[{"name":"partition","type":"int"},{"name":"start","type":"long","doc":"Excluded; -1 = before the first record."},{"name":"end","type":"long","doc":"Included."},{"name":"logStartOffset","type":"long"},{"name":"highWatermark","type":"long"},{"name":"clamped","type":"string","doc":"What was asked for and could not be had; empty if nothing.","default":""}]}}},{"name":"unsentKeys","type":"long","doc":"Keys of the topic that waited unsent in the outbox at the pin: their rows are not in the window.","default":0},{"name":"unsent","type":{"type":"array","items":{"type":"record","name":"UnsentKey","fields":[{"name":"key","type":"string"},{"name":"position","type":"long","doc":"Of its first row in the outbox that waits."},{"name":"reason","type":"string"}]}},"doc":"The first of them.","default":[]}]}],"default":null},{"name":"totals","type":["null",{"type":"record","name":"Counters","namespace":"dev.tidemark","doc":"Numbers of P10, per range or summed over a job.","fields":[{"name":"ok","type":"long","default":0},{"name":"skipped","type":"long","default":0},{"name":"deadLettered","type":"long","default":0},{"name":"filtered","type":"long","default":0},{"name":"markers","type":"long","default":0},{"name":"compacted","type":"long","default":0},{"name":"lost","type":"long","default":0},{"name":"parked","type":"long","doc":"Passed by the cursor and not settled yet; 0 at the end.","default":0},{"name":"retries","type":"long","default":0},{"name":"chunks","type":"long","doc":"Chunks handled to their end.","default":0},{"name":"maybeRedelivered","type":"long","default":0}]}],"doc":"Sum over the ranges, at the end of the job.","default":null},{"name":"lost","type":{"type":"array","items":{"type":"record","name":"LostOffsets","namespace":"dev.tidemark","fields":[{"name":"partition","type":"int"},{"name":"first","type":"long"},{"name":"last","type":"long"}]}},"doc":"Exact intervals that could not be read.","default":[]},{"name":"requestedAtMs","type":"long"},{"name":"updatedAtMs","type":"long"},{"name":"lastCommandPartition","type":"int","doc":"Place in the jobs topic of the newest request or command applied to this job."},{"name":"lastCommandOffset","type":"long"},{"name":"budget","type":["null","dev.tidemark.Budget"],"doc":"As raised by a command; null = as requested.","default":null},{"name":"deadLettersMax","type":"long","doc":"As raised by a command; -1 = as requested.","default":-1},{"name":"ranMs","type":"long","doc":"Time in RUNNING before updatedAtMs.","default":0},{"name":"runningSinceMs","type":"long","doc":"When it entered RUNNING last; 0 = it is not in it.","default":0},{"name":"deadlineAtMs","type":"long","doc":"PAUSING, CANCELLING: when chunks that are still being handled are no longer waited for.","default":0},{"name":"commandIds","type":{"type":"array","items":"string"},"doc":"The ids of the newest commands applied to it.","default":[]}]}',
   'dev.tidemark.JsonValue':
     '{"type":"record","name":"JsonValue","namespace":"dev.tidemark","doc":"A row or event without a schema of its own: the exact JSON text that the database printed.","fields":[{"name":"json","type":"string"}]}',
+  'dev.tidemark.LogWatch':
+    '{"type":"record","name":"LogWatch","namespace":"dev.tidemark","doc":"What guards have seen of a partition that they do not do themselves: where its log began at their first look, and what others removed since. On the marks topic. key = watch/topic/partition.","fields":[{"name":"formatVersion","type":"int","doc":"Version of this stored format; a reader refuses a newer one by name.","default":1},{"name":"topic","type":"string"},{"name":"topicId","type":"string","doc":"Of the incarnation that was looked at."},{"name":"partition","type":"int"},{"name":"firstLogStart","type":"long","doc":"Where the log began when a guard looked first; what had gone before is nobody\'s concern."},{"name":"removals","type":{"type":"array","items":{"type":"record","name":"LogRemoval","fields":[{"name":"fromOffset","type":"long","doc":"The first offset that went."},{"name":"toOffset","type":"long","doc":"Where the log began afterwards."},{"name":"seenAtMs","type":"long","doc":"When a guard noticed."},{"name":"needed","type":{"type":"array","items":{"type":"record","name":"NeededOffsets","fields":[{"name":"holder","type":"string","doc":"A job, or `group name`."},{"name":"fromOffset","type":"long"},{"name":"toOffset","type":"long","doc":"The offset after the last one that is missing."}]}},"doc":"Who still needed some of it, and which; empty when nobody did."}]}},"doc":"The newest ones, oldest first."},{"name":"wentBackMark","type":"long","doc":"The highest mark beyond which the log once ended: it went back, and nothing is cut by that mark any more. -1 = never.","default":-1},{"name":"guard","type":"string","doc":"Who wrote it: host/process."},{"name":"atMs","type":"long"}]}',
   'dev.tidemark.LostOffsets':
     '{"type":"record","name":"LostOffsets","namespace":"dev.tidemark","fields":[{"name":"partition","type":"int"},{"name":"first","type":"long"},{"name":"last","type":"long"}]}',
   'dev.tidemark.ParkedRecord':

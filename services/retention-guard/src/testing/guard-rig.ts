@@ -179,6 +179,12 @@ export class GuardRig {
     return found;
   }
 
+  /** As anybody with the right may do it, or the broker itself. */
+  async removeBehindOurBack(topic: string, partition: number, before: bigint): Promise<void> {
+    const source = { topic, topicId: (await this.describe(topic)).topicId, partition };
+    await this.parts.cluster.catalog.deleteRecordsBefore(source, toOffset(before));
+  }
+
   async logStarts(topic: string): Promise<readonly Offset[]> {
     const offsets = await this.parts.cluster.catalog.offsets(await this.describe(topic));
     return offsets.map(({ logStartOffset }) => logStartOffset);

@@ -172,6 +172,28 @@ export function guardScenarios(where: string, makeParts: () => Promise<GuardRigP
       expect(await cycle()).toMatchObject({ drift: new Map(), repaired: new Map() });
     });
 
+    it('B1: records that somebody else removes are named once, exactly, with who needed them, by whichever guard', async () => {
+      const topic = await rig.parts.newTopic(2);
+      for (const partition of [0, 1]) await rig.produce(topic, partition, 100);
+      await rig.removeBehindOurBack(topic, 1, 5n);
+      await rig.distribute();
+      const jobId = await rig.submit({ topic, from: '0:10,1:5', to: '0:79,1:99' });
+      await rig.settle(jobId, { partition: 0, to: 19n });
+      await rig.settle(jobId, { partition: 1, to: 99n });
+      await rig.floorsAre(topic, [20n, 100n]);
+      const removals = async () => (await rig.cycle(topic, A_WEEK)).partitions.map((each) => each.removals);
+      // What had gone before the first look is nobody's concern.
+      expect(await removals()).toEqual([[], []]);
+      await rig.removeBehindOurBack(topic, 0, 50n);
+      await rig.removeBehindOurBack(topic, 1, 8n);
+      const needed = [{ holder: jobId, from: 20n, to: 50n }];
+      expect(await removals()).toMatchObject([
+        [{ from: 0n, to: 50n, needed, isNew: true }],
+        [{ from: 5n, to: 8n, needed: [], isNew: true }],
+      ]);
+      expect(await removals()).toMatchObject([[{ from: 0n, to: 50n, needed, isNew: false }], []]);
+    });
+
     it('P8: cuts nothing while the store is empty, and goes on when it is rebuilt', async () => {
       const topic = await rig.parts.newTopic(1);
       await rig.produce(topic, 0, 100);

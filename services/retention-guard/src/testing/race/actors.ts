@@ -43,6 +43,7 @@ export async function guard(world: World, actor: Actor, { guard: change = (parts
         await actor.turn();
         return new Map([...world.durable].map(([jobId, { state }]) => [jobId, state]));
       },
+      series: async () => new Map(),
     },
     policies: [{ topic: TOPIC, ageMs: 0, bytes: undefined }],
     name: actor.name,

@@ -206,6 +206,7 @@ export function marksOf(world: World, actor: Actor): MarkLog {
       await actor.turn();
       return marks.load();
     },
+    tell: (views) => marks.tell(views),
     openSession: async () => {
       await actor.turn();
       const session = await marks.openSession();
@@ -213,6 +214,10 @@ export function marksOf(world: World, actor: Actor): MarkLog {
         write: async (written) => {
           await actor.turn();
           return session.write(written);
+        },
+        watch: async (watches) => {
+          await actor.turn();
+          return session.watch(watches);
         },
         close: () => session.close(),
       };
