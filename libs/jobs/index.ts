@@ -1,4 +1,4 @@
-export { belongingTo, LetterParameter } from './src/belonging.ts';
+export { belongingTo, editsText, LetterParameter } from './src/belonging.ts';
 export { budgetFaults, budgetOf, deadLettersMaxOf, usedUp } from './src/budget.ts';
 export {
   REPUBLISH,
@@ -11,7 +11,14 @@ export {
 export { readWebhook, shownParameters, WEBHOOK, type WebhookSettings } from './src/built-in/webhook.ts';
 export { rangeIdOfCheckpoint, rangeOfCheckpoint } from './src/checkpoint.ts';
 export { ALL_JOBS, CommandName, isForAll } from './src/command.ts';
-export { type DeadLetterFacts, deadLetterFacts, deadLetterHeaders, withoutBlock } from './src/dead-letter.ts';
+export {
+  type DeadLetterFacts,
+  deadLetterFacts,
+  deadLetterHeaders,
+  editedHeaders,
+  placeText,
+  withoutBlock,
+} from './src/dead-letter.ts';
 export {
   decodeDefinition,
   definitionOf,

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { belongingTo, LetterParameter } from './belonging.ts';
-import { deadLetterFacts, deadLetterHeaders } from './dead-letter.ts';
+import { belongingTo, editsText, LetterParameter } from './belonging.ts';
+import { deadLetterFacts, deadLetterHeaders, editedHeaders } from './dead-letter.ts';
 
 const JOB = { topic: 'orders', fromMs: null, toMs: null, parameters: {} };
 const plain = { timestampMs: 5n, headers: [] };
@@ -30,6 +30,42 @@ it('takes of a dead-letter topic the letters that are asked for, and no pointer'
   expect(belongs?.(letterOf({ job: 'job-2' }))).toBe(false);
   expect(belongs?.(letterOf({ job: 'job-1', form: 'pointer' }))).toBe(false);
   expect(belongs?.(plain)).toBe(false);
+});
+
+it('takes of a corrected record the newest correction, and of all others the letters that nobody touched', () => {
+  const parameters = { [LetterParameter.edits]: editsText(new Map([['0:7', 2]])) };
+  const belongs = belongingTo({ ...JOB, topic: 'orders.dlq', parameters });
+  expect([undefined, '1', '2', '3'].map((edit) => belongs?.(letterOf(edit === undefined ? {} : { edit })))).toEqual([
+    false,
+    false,
+    true,
+    false,
+  ]);
+  // A correction that came after the job was asked for is for the next one.
+  const none = belongingTo({ ...JOB, topic: 'orders.dlq', parameters: { [LetterParameter.edits]: '' } });
+  expect([none?.(letterOf({})), none?.(letterOf({ edit: '1' }))]).toEqual([true, false]);
+});
+
+it('leaves letters of a topic that was created again, when asked to, and takes those that do not say', () => {
+  const parameters = { [LetterParameter.topicId]: 'now' };
+  const belongs = belongingTo({ ...JOB, topic: 'orders.dlq', parameters });
+  expect([{ topic_id: 'now' }, { topic_id: 'then' }, {}].map((fields) => belongs?.(letterOf(fields)))).toEqual([
+    true,
+    false,
+    true,
+  ]);
+});
+
+it('F5: a correction replaces what an earlier one said of itself, and leaves the rest of the block', () => {
+  const { headers } = letterOf({ job: 'job-1', round: '3', topic_id: 'id' });
+  const once = editedHeaders(headers, { number: 1, of: { partition: 0, offset: 4n }, by: 'a@b', note: 'typo' });
+  const twice = editedHeaders(once, { number: 2, of: { partition: 0, offset: 9n }, by: 'c@d', note: 'typo' });
+  expect(twice).toHaveLength(once.length);
+  expect(deadLetterFacts(twice)).toMatchObject({
+    ...deadLetterFacts(headers),
+    edit: 2,
+    edited: { of: { partition: 0, offset: 9n }, by: 'c@d', note: 'typo' },
+  });
 });
 
 it('leaves a topic of others alone that only has such a name', () => {

@@ -82,6 +82,8 @@ export const STORE_RETRY_MAX_MS = 1_000;
 
 /** Dead letters are kept longer than most logs, because somebody has to find the time to look at them. */
 export const DEAD_LETTER_RETENTION_MS = 30 * 86_400_000;
+/** Letters that are gone before anybody can look at them are no letters; a smaller number is in another unit by mistake. */
+export const DEAD_LETTER_RETENTION_MS_MIN = 3_600_000;
 /** A record at the limit of its own topic must fit with the header block added. */
 export const DEAD_LETTER_MESSAGE_MAX_BYTES = 64 * 1024 * 1024;
 /** A key longer than this is left out when a record does not fit and only a pointer to it is kept. */

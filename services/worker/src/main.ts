@@ -42,6 +42,7 @@ async function start(): Promise<Running> {
       leaseTtlMs: config.TIDEMARK_LEASE_TTL_MS,
       stopGraceMs: config.TIDEMARK_STOP_GRACE_MS,
       replicationFactor: config.TIDEMARK_REPLICATION_FACTOR,
+      deadLetterRetentionMs: config.TIDEMARK_DEAD_LETTER_RETENTION_MS,
       logger,
       metrics: metricSet.metrics,
     });
