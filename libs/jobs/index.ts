@@ -1,4 +1,4 @@
-export { belongingTo, editsText, LetterParameter } from './src/belonging.ts';
+export { belongingTo, editsText, LetterFate, LetterParameter, letterFates } from './src/belonging.ts';
 export { budgetFaults, budgetOf, deadLettersMaxOf, usedUp } from './src/budget.ts';
 export {
   REPUBLISH,
@@ -82,6 +82,24 @@ export type {
 export { isSameContent } from './src/request-content.ts';
 export { newRequest, type RequestFields } from './src/request-defaults.ts';
 export { requestFaults } from './src/request-validation.ts';
+export { chainFault, endsAfter, neededBySeries } from './src/series-chain.ts';
+export {
+  definitionFaults,
+  holderOf,
+  isSameSeries,
+  runIdOf,
+  runRequest,
+} from './src/series-definition.ts';
+export { nextDueMs } from './src/series-schedule.ts';
+export {
+  isHeld,
+  lastingFault,
+  moveSeries,
+  type SeriesAnswer,
+  SeriesOrderName,
+  SeriesStatus,
+  type SeriesTransition,
+} from './src/series-state.ts';
 export { type PrefixRange, type SettledPrefix, settledPrefixOf } from './src/settled-prefix.ts';
 export { deadLetterTopic, isDeadLetterTopic, type JobTopics, jobTopicSpecs, jobTopics } from './src/topics.ts';
 export {

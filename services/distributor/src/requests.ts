@@ -54,6 +54,10 @@ export async function applyRecord(shard: Shard, record: InboxRecord): Promise<Ap
           applyCommand(shard, content.command, record, () => passBy(shard, place)),
         );
       return 'applied';
+    case 'series':
+      passBy(shard, place);
+      await putAside(shard, record, 'UNKNOWN_ORDER', 'this distributor knows no series');
+      return 'applied';
     default:
       return assertNever(content);
   }

@@ -38,6 +38,13 @@ export function scriptedJobLog(options: {
     async states() {
       return new Map(log.map((state) => [state.jobId, state]));
     },
+    async orderSeries() {
+      return PLACE;
+    },
+    async series() {
+      return new Map();
+    },
+    async followSeries() {},
     async checkpoints() {
       return options.checkpoints ?? [];
     },
