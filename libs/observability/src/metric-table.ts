@@ -140,6 +140,11 @@ export const metricTable = {
     kind: 'gauge',
     help: 'When the last cycle that could be run had ended. Absent before the first one.',
   },
+  guardDiskFullSeconds: {
+    name: 'tidemark_guard_disk_full_seconds',
+    kind: 'gauge',
+    help: 'Until the first disk under a guarded topic is full, as fast as it filled over the last cycles; absent when none fills or it is not known.',
+  },
   guardDriftingTopics: {
     name: 'tidemark_guard_drifting_topics',
     kind: 'gauge',

@@ -37,8 +37,12 @@ export function afterProposal<Known extends Candidate>(known: Known, mark: Offse
   return { ...known, look: { ...look, mark, floors: look.floors.filter(({ offset }) => offset >= mark) } };
 }
 
+function offsetsOf(groups: readonly GroupFloor[]): ReadonlyMap<string, Offset | undefined> {
+  return new Map(groups.map((floor) => [floor.group, floor.kind === 'committed' ? floor.offset : undefined]));
+}
+
 export function reportOf(candidate: Candidate, outcome: PartitionOutcome, reason: string): PartitionReport {
-  const { place, offsets, policyTarget, look, removals = [] } = candidate;
+  const { place, offsets, policyTarget, look, groups, removals = [] } = candidate;
   const lowest = lowestOf(candidate);
   const { logStartOffset, highWatermark, lastStableOffset } = offsets;
   const target = offsetMin(policyTarget, lastStableOffset);
@@ -56,6 +60,7 @@ export function reportOf(candidate: Candidate, outcome: PartitionOutcome, reason
     floor: lowest?.offset,
     holder: lowest?.holder,
     removals,
+    ...(groups.length === 0 ? {} : { groups: offsetsOf(groups) }),
     cutOffsets: 0n,
     heldOffsets: look !== undefined && heldOffsets > 0n ? heldOffsets : 0n,
   };

@@ -67,7 +67,14 @@ export async function runCycle(parts: GuardParts): Promise<CycleReport> {
     else reports.push(reportOf(candidate, judgement.outcome, judgement.reason));
   }
   if (proposals.length > 0) await cut(parts, { proposals, durable, reports });
-  return { partitions: reports.sort(byPlace), drift, repaired, recreated, staleFloors };
+  return {
+    topics: topics.map(({ description }) => description),
+    partitions: reports.sort(byPlace),
+    drift,
+    repaired,
+    recreated,
+    staleFloors,
+  };
 }
 
 function removalsOf({ found, lasting }: Sight): readonly ReportedRemoval[] {

@@ -2,7 +2,8 @@
 import { describeError, ErrorClass, sleep, TidemarkError } from '@tidemark/keyspace';
 import type { Logger, Metrics } from '@tidemark/observability';
 import { runCycle } from './cycle.ts';
-import { CYCLE_JITTER, YIELD_SPREAD_FACTOR, YIELDS_THAT_SPREAD } from './limits.ts';
+import { CYCLE_JITTER, DISK_WARNING_MS, YIELD_SPREAD_FACTOR, YIELDS_THAT_SPREAD } from './limits.ts';
+import { createOutlook, type DiskOutlook, type Outlook } from './outlook.ts';
 import type { GuardParts } from './parts.ts';
 import { type CycleReport, PartitionOutcome, type PartitionReport, type ReportedRemoval } from './report.ts';
 
@@ -22,6 +23,7 @@ export type GuardMetrics = Pick<
   | 'guardOffsetsRemovedByOthers'
   | 'guardCycleTimestampSeconds'
   | 'guardDriftingTopics'
+  | 'guardDiskFullSeconds'
 >;
 
 export interface Guard {
@@ -69,6 +71,7 @@ interface LastCycle {
 async function runCycles(options: GuardOptions, signal: AbortSignal, onEnd: (cycle: LastCycle) => void): Promise<void> {
   const { logger, metrics, everyMs } = options;
   const speaker = createSpeaker(logger);
+  const outlook = createOutlook(options);
   let yielded = 0;
   while (!signal.aborted) {
     try {
@@ -77,6 +80,7 @@ async function runCycles(options: GuardOptions, signal: AbortSignal, onEnd: (cyc
       onEnd({ report, fault: undefined });
       speaker.say(report);
       count(metrics, report);
+      await lookAhead(outlook, report, options, speaker);
       options.onCycle?.(report);
       yielded = report.partitions.some(({ outcome }) => outcome === PartitionOutcome.yielded) ? yielded + 1 : 0;
     } catch (error) {
@@ -85,6 +89,24 @@ async function runCycles(options: GuardOptions, signal: AbortSignal, onEnd: (cyc
       speaker.sayFailure(error);
     }
     await sleep(pauseMs(everyMs, yielded), signal);
+  }
+}
+
+/** Only a forecast: whoever may not ask for disks still guards. */
+async function lookAhead(
+  outlook: Outlook,
+  report: CycleReport,
+  { metrics, nowMs }: GuardOptions,
+  speaker: Speaker,
+): Promise<void> {
+  try {
+    const disks = await outlook.look(report);
+    const soonestMs = Math.min(...disks.map(({ fullAtMs }) => fullAtMs ?? Number.POSITIVE_INFINITY));
+    metrics?.guardDiskFullSeconds.set(Number.isFinite(soonestMs) ? (soonestMs - nowMs()) / 1000 : undefined);
+    speaker.sayDisks(disks, nowMs());
+  } catch (error) {
+    metrics?.guardDiskFullSeconds.set(undefined);
+    speaker.sayNoOutlook(error);
   }
 }
 
@@ -112,9 +134,18 @@ const SAID_AS = {
 } as const satisfies Record<PartitionOutcome, 'debug' | 'info' | 'warn' | 'error'>;
 
 /** A condition that lasts is said when it begins and when it changes, not in every cycle; a cut is always said. */
-function createSpeaker(logger: Logger): { say(report: CycleReport): void; sayFailure(error: unknown): void } {
+interface Speaker {
+  say(report: CycleReport): void;
+  sayFailure(error: unknown): void;
+  sayDisks(disks: readonly DiskOutlook[], nowMs: number): void;
+  sayNoOutlook(error: unknown): void;
+}
+
+function createSpeaker(logger: Logger): Speaker {
   let said = new Map<string, string>();
   let failure = '';
+  let blind = '';
+  let filling = new Set<string>();
   return {
     say({ partitions, drift, repaired, recreated, staleFloors }) {
       for (const stale of staleFloors) logger.warn({ ...stale }, 'retention.stale_floor_dropped');
@@ -147,6 +178,23 @@ function createSpeaker(logger: Logger): { say(report: CycleReport): void; sayFai
       if (failure !== '') logger.info('guard.cycles_again');
       failure = '';
       said = now;
+    },
+    sayDisks(disks, nowMs) {
+      blind = '';
+      const now = new Set<string>();
+      for (const { broker, directory, totalBytes, usableBytes, fullAtMs } of disks) {
+        if (fullAtMs === undefined || fullAtMs - nowMs > DISK_WARNING_MS) continue;
+        const disk = `${broker} ${directory}`;
+        now.add(disk);
+        const fields = { broker, directory, totalBytes, usableBytes, fullAt: new Date(fullAtMs).toISOString() };
+        if (!filling.has(disk)) logger.error(fields, 'retention.disk_fills');
+      }
+      filling = now;
+    },
+    sayNoOutlook(error) {
+      const words = describeError(error);
+      if (words !== blind) logger.warn({ error }, 'guard.no_forecast');
+      blind = words;
     },
     sayFailure(error) {
       const words = describeError(error);

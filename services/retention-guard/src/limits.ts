@@ -25,3 +25,12 @@ export const POLICY_AGE_MS_MAX = 100 * 365 * 86_400_000;
 
 /** Removals by others that are remembered a partition: the newest tell enough, and the record stays small. */
 export const REMOVALS_KEPT = 16;
+
+/** With a cycle every half minute two hours: a night's batch counts, and last week's does not. */
+export const GROWTH_SAMPLES_MAX = 240;
+/** Between two cycles a segment is deleted or a batch written; only over some of them it says anything. */
+export const GROWTH_SPAN_MS_MIN = 60_000;
+/** What people look at may be so old; the marks topic, which every cycle reads whole, must not grow by it. */
+export const VIEW_EVERY_MS = 120_000;
+/** A day before a disk is full somebody must know. */
+export const DISK_WARNING_MS = 86_400_000;

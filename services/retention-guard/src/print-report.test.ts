@@ -14,6 +14,7 @@ const partition: PartitionReport = {
 const print = (some: Partial<PartitionReport>, more: Partial<CycleReport> = {}) => {
   const lines: string[] = [];
   const report: CycleReport = {
+    topics: [],
     partitions: [{ ...partition, ...some }],
     drift: new Map(),
     repaired: new Map(),

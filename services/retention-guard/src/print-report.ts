@@ -23,5 +23,6 @@ export function printReport(
 }
 
 function asText(_: string, value: unknown): unknown {
+  if (value instanceof Map) return Object.fromEntries(value);
   return typeof value === 'bigint' ? value.toString() : value;
 }

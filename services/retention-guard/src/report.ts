@@ -1,5 +1,6 @@
 /** What a cycle says of each partition. */
 import type { Offset } from '@tidemark/keyspace';
+import type { TopicDescription } from '@tidemark/log';
 import type { Removal } from './watch.ts';
 
 export const PartitionOutcome = {
@@ -44,6 +45,8 @@ export interface PartitionReport {
   /** The lowest floor and who holds it; undefined when nobody does. */
   readonly floor?: Offset | undefined;
   readonly holder?: string | undefined;
+  /** Where each named group goes on; undefined where that is not known. */
+  readonly groups?: ReadonlyMap<string, Offset | undefined>;
   /** By somebody else: found by this cycle, or before and still missed by who needs them. */
   readonly removals?: readonly ReportedRemoval[];
   /** Offsets removed by this cycle. */
@@ -59,6 +62,8 @@ export interface StaleFloor {
 }
 
 export interface CycleReport {
+  /** Those that were looked after, as they were found. */
+  readonly topics: readonly TopicDescription[];
   readonly partitions: readonly PartitionReport[];
   /** Settings under which the broker itself would remove records, by topic. */
   readonly drift: ReadonlyMap<string, readonly string[]>;

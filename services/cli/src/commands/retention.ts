@@ -1,9 +1,9 @@
 /** `tidemark guard`, `tidemark retention status | run`: what the logs must keep, and cutting what nobody needs. */
-import { type RetentionRow, viewRetention } from '@tidemark/control';
+import { describeDuration, plainText, type RetentionRow, viewRetention } from '@tidemark/control';
 import type { Command } from 'commander';
 import { withFloors } from '../context.ts';
 import { ExitCode, fail } from '../exit-code.ts';
-import { printRows } from '../output.ts';
+import { Format, instant, printRows } from '../output.ts';
 import type { Registrar } from '../registrar.ts';
 import { foreground } from './programs.ts';
 
@@ -22,11 +22,17 @@ export function registerRetention(program: Command, { group, command, run }: Reg
 
   const retention = group(program, 'retention', 'what the logs must keep, and cutting the rest');
   run(
-    command(retention, 'status [topic...]', 'log start, mark, floor and holder of every partition'),
+    command(
+      retention,
+      'status [topic...]',
+      'log start, mark, floor and holders of every partition, and where it goes from here',
+    ),
     async (context, [topics]: [readonly string[]]) => {
       const view = await withFloors(context, (connections) => viewRetention({ ...connections, topics }));
       if (view.kind === 'topic not found') fail(ExitCode.notFound, `topic ${view.topic} does not exist`);
-      printRows(context.terminal, context.format, { rows: view.rows, columns: COLUMNS, none: NONE });
+      const { terminal, format } = context;
+      printRows(terminal, format, { rows: view.rows, columns: columnsAt(Date.now()), none: NONE });
+      if (format === Format.table) for (const line of view.rows.flatMap(remarksOn)) terminal.note(plainText(line));
     },
   );
   run(
@@ -46,18 +52,39 @@ function settingsOf(topics: string | undefined): Readonly<Record<string, string>
 
 const NONE = 'no unfinished job needs anything, and nothing was ever cut; name topics to see them anyway';
 
-const COLUMNS = [
-  { title: 'TOPIC', of: ({ topic }: RetentionRow) => topic },
-  { title: 'PARTITION', of: ({ partition }: RetentionRow) => String(partition) },
-  { title: 'LOG START', of: ({ logStartOffset }: RetentionRow) => String(logStartOffset) },
-  { title: 'MARK', of: ({ mark }: RetentionRow) => String(mark ?? '-') },
-  { title: 'FLOOR', of: ({ floor }: RetentionRow) => String(floor ?? '-') },
-  { title: 'LOG END', of: ({ highWatermark }: RetentionRow) => String(highWatermark) },
-  { title: 'HELD', of: ({ heldOffsets }: RetentionRow) => String(heldOffsets) },
-  { title: '~BYTES', of: ({ heldBytes }: RetentionRow) => String(heldBytes) },
-  {
-    title: 'BY',
-    of: ({ holder, holders, state }: RetentionRow) =>
-      holder === null ? state : holders > 1 ? `${holder} (+${holders - 1})` : holder,
-  },
-];
+function columnsAt(nowMs: number) {
+  return [
+    { title: 'TOPIC', of: ({ topic }: RetentionRow) => topic },
+    { title: 'PARTITION', of: ({ partition }: RetentionRow) => String(partition) },
+    { title: 'LOG START', of: ({ logStartOffset }: RetentionRow) => String(logStartOffset) },
+    { title: 'MARK', of: ({ mark }: RetentionRow) => String(mark ?? '-') },
+    { title: 'FLOOR', of: ({ floor }: RetentionRow) => String(floor ?? '-') },
+    { title: 'LOG END', of: ({ highWatermark }: RetentionRow) => String(highWatermark) },
+    { title: 'HELD', of: ({ heldOffsets }: RetentionRow) => String(heldOffsets) },
+    { title: '~BYTES', of: ({ heldBytes }: RetentionRow) => String(heldBytes) },
+    {
+      title: 'BY',
+      of: ({ holder, holders, state }: RetentionRow) =>
+        holder === null ? state : holders > 1 ? `${holder} (+${holders - 1})` : holder,
+    },
+    { title: 'SINCE', of: ({ sinceMs }: RetentionRow) => (sinceMs === null ? '-' : instant(sinceMs)) },
+    { title: 'POLICY IN', of: ({ guard }: RetentionRow) => timeTo(guard?.policyAtFloorAtMs, nowMs) },
+    { title: 'DISK FULL IN', of: ({ guard }: RetentionRow) => timeTo(guard?.diskFullAtMs, nowMs) },
+  ];
+}
+
+function timeTo(atMs: bigint | null | undefined, nowMs: number): string {
+  return atMs === null || atMs === undefined ? '-' : describeDuration(Math.max(0, Number(atMs) - nowMs));
+}
+
+/** What does not fit into a table: why the guard leaves a partition alone, and what others took from it. */
+function remarksOn({ topic, partition, guard, removals }: RetentionRow): readonly string[] {
+  const place = `${topic}/${partition}`;
+  const reasons = guard === null || guard.reason === '' ? [] : [`${place}: ${guard.outcome}: ${guard.reason}`];
+  const removed = removals.map(({ fromOffset, toOffset, seenAtMs, needed }) => {
+    const who = needed.map((each) => `${each.holder} [${each.fromOffset}, ${each.toOffset})`).join(', ');
+    const what = `${place}: somebody else removed [${fromOffset}, ${toOffset}), seen ${instant(seenAtMs)}`;
+    return who === '' ? `${what}; nobody needed it` : `${what}; needed by ${who}`;
+  });
+  return [...reasons, ...removed];
+}
