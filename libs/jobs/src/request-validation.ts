@@ -40,8 +40,9 @@ export function requestFaults(request: JobRequested): readonly string[] {
   ];
 }
 
-function nameFaults({ topic, handler, ordering, onLost, onExhausted }: JobRequested): readonly string[] {
+function nameFaults({ topic, handler, ordering, onLost, onExhausted, series }: JobRequested): readonly string[] {
   const faults: string[] = [];
+  if (series !== '') faults.push(`series ${quote(series)}: only the distributor requests the runs of a series`);
   if (!isTopicName(topic)) faults.push(`topic ${quote(topic)} is not a legal topic name`);
   if (!isHandlerName(handler)) faults.push(`handler ${quote(handler)} must be ${HANDLER_NAME_RULE}`);
   if (wordOf(Ordering, ordering) === undefined)

@@ -23,6 +23,7 @@ import {
   DRAIN_DEADLINE_MS,
   LEADERSHIP_TTL_MS,
   OPEN_TRANSACTION_DEADLINE_MS,
+  PARTITIONS_LOOK_EVERY_MS,
   PIN_DEADLINE_MS,
   PROOF_TRUST_MS,
   SPLIT_QUIET_MS,
@@ -43,6 +44,7 @@ type Defaulted =
   | 'leadership'
   | 'leadershipTtlMs'
   | 'pinDeadlineMs'
+  | 'partitionsLookEveryMs'
   | 'proofTrustMs'
   | 'onStep'
   | 'metrics';
@@ -106,6 +108,7 @@ function withDefaults(options: DistributorOptions, isStarted: () => boolean): Di
     leadership: undefined,
     leadershipTtlMs: LEADERSHIP_TTL_MS,
     pinDeadlineMs: PIN_DEADLINE_MS,
+    partitionsLookEveryMs: PARTITIONS_LOOK_EVERY_MS,
     proofTrustMs: PROOF_TRUST_MS,
     onStep: noSteps,
     metrics: undefined,

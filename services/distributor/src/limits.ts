@@ -83,3 +83,8 @@ export const UNSENT_LISTED_MAX = 20;
 export const UNSENT_TEXT_MAX = 200;
 /** How long a pin waits for a position of the relay that is being committed; one that hangs must not stop jobs. */
 export const POSITION_SETTLE_MS = 1_000;
+
+/** A pin takes a few calls to the broker; what else is due comes in the next round, a second later. */
+export const SERIES_RUNS_PER_ROUND_MAX = 8;
+/** A partition that was added waits for its floor this long; until then the guard cuts nothing there. */
+export const PARTITIONS_LOOK_EVERY_MS = 10_000;
