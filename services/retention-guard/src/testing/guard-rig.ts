@@ -27,6 +27,8 @@ export interface GuardRigParts {
   openTransaction(topic: string, values: readonly string[]): Promise<() => Promise<void>>;
   /** As a consumer group whose members are away. */
   commitOffset(group: string, topic: string, partition: number, offset: bigint): Promise<void>;
+  deleteTopic(topic: string): Promise<void>;
+  addPartitions(topic: string, partitionCount: number): Promise<void>;
   loseStore(): Promise<void>;
   close(): Promise<void>;
 }

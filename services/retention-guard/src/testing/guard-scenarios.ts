@@ -194,6 +194,48 @@ export function guardScenarios(where: string, makeParts: () => Promise<GuardRigP
       expect(await removals()).toMatchObject([[{ from: 0n, to: 50n, needed, isNew: false }], []]);
     });
 
+    it('B3: a guarded topic that was deleted stays away, however often it is looked after', async () => {
+      const topic = await rig.parts.newTopic(1);
+      await rig.produce(topic, 0, 10);
+      await rig.distribute();
+      await rig.finish(await rig.submit({ topic, to: '0:4' }));
+      const groups = new Map([[topic, ['billing']]]);
+      const cycle = () => runCycle(rig.guardParts([{ topic, ...EVERYTHING }], { groups, repairs: true }));
+      await cycle();
+      await rig.parts.deleteTopic(topic);
+      const gone = async () => (await rig.parts.cluster.catalog.describe(topic)) === undefined;
+      await rig.until('the topic to be gone', gone);
+      for (let round = 0; round < 3; round++)
+        expect((await cycle()).partitions).toMatchObject([{ outcome: 'refused', reason: 'the topic does not exist' }]);
+      expect(await gone()).toBe(true);
+    });
+
+    it('B4: partitions that were added under a job are left alone until a job has covered them and is done', async () => {
+      const topic = await rig.parts.newTopic(2);
+      for (const partition of [0, 1]) await rig.produce(topic, partition, 50);
+      await rig.distribute();
+      const first = await rig.submit({ topic });
+      await rig.parts.addPartitions(topic, 4);
+      await rig.until('the partitions', async () => (await rig.describe(topic)).partitionCount === 4);
+      for (const partition of [2, 3]) await rig.produce(topic, partition, 10);
+      await rig.finish(first);
+      await rig.floorsAre(topic, [undefined, undefined]);
+      expect(await rig.outcomes(topic)).toEqual(['cut', 'cut', 'unread', 'unread']);
+      const next = await rig.submit({ topic, from: `after:${first}` });
+      expect((await rig.state(next, () => true)).pin?.partitions).toMatchObject([
+        { start: 49n },
+        { start: 49n },
+        { start: -1n, end: 9n },
+        { start: -1n, end: 9n },
+      ]);
+      expect(await rig.outcomes(topic)).toEqual(['idle', 'idle', 'held', 'held']);
+      expect(await rig.logStarts(topic)).toEqual([50n, 50n, 0n, 0n]);
+      await rig.finish(next);
+      await rig.floorsAre(topic, [undefined, undefined, undefined, undefined]);
+      await rig.cycle(topic);
+      expect(await rig.logStarts(topic)).toEqual([50n, 50n, 10n, 10n]);
+    });
+
     it('P8: cuts nothing while the store is empty, and goes on when it is rebuilt', async () => {
       const topic = await rig.parts.newTopic(1);
       await rig.produce(topic, 0, 100);

@@ -28,6 +28,8 @@ export function createMemoryParts(): MemoryParts {
       return async () => transaction.commit();
     },
     commitOffset: async (group, topic, partition, offset) => cluster.commitOffset(group, topic, partition, offset),
+    deleteTopic: async (topic) => cluster.deleteTopic(topic),
+    addPartitions: async (topic, partitionCount) => cluster.addPartitions(topic, partitionCount),
     loseStore: async () => {
       store.loseEverything();
       floors.loseEverything();

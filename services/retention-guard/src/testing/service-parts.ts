@@ -39,12 +39,15 @@ export async function createServiceParts(at: { readonly redis?: string } = {}): 
       const messages = values.map((value) => ({ value }));
       return (await beginTransaction(topic, messages)).commit;
     },
-    commitOffset: async (groupId, topic, partition, offset) => {
-      const admin = kafkaClient().admin();
-      await admin.connect();
-      await admin.setOffsets({ groupId, topic, partitions: [{ partition, offset: offset.toString() }] });
-      await admin.disconnect();
-    },
+    commitOffset: (groupId, topic, partition, offset) =>
+      administer((admin) =>
+        admin.setOffsets({ groupId, topic, partitions: [{ partition, offset: offset.toString() }] }),
+      ),
+    deleteTopic: (topic) => deleteTopic(topic),
+    addPartitions: (topic, count) =>
+      administer(async (admin) => {
+        await admin.createPartitions({ topicPartitions: [{ topic, count }] });
+      }),
     loseStore: removeKeys,
     close: async () => {
       await removeKeys().catch(() => undefined);
@@ -53,4 +56,12 @@ export async function createServiceParts(at: { readonly redis?: string } = {}): 
       await Promise.allSettled([...topics, ...Object.values(jobTopics(namespace))].map((topic) => deleteTopic(topic)));
     },
   };
+}
+
+async function administer(
+  work: (admin: ReturnType<ReturnType<typeof kafkaClient>['admin']>) => Promise<void>,
+): Promise<void> {
+  const admin = kafkaClient().admin();
+  await admin.connect();
+  await work(admin).finally(() => admin.disconnect());
 }
