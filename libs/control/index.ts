@@ -48,6 +48,7 @@ export {
   viewRetention,
 } from './src/retention-view.ts';
 export { retryParked } from './src/retry-parked.ts';
+export { type CreateSeriesAnswer, createSeries, type OrderSeriesAnswer, orderSeries } from './src/series.ts';
 export { settledProgress, settledUpTo } from './src/settled.ts';
 export { type SteerAnswer, type SteerOptions, steerJob } from './src/steer.ts';
 export { type SubmitAnswer, type SubmitOptions, submitJob } from './src/submit.ts';

@@ -40,6 +40,20 @@ export type SubmitAnswer =
   | { readonly kind: 'other content'; readonly state: JobState }
   | Exclude<WindowPlan, Planned>;
 
+export type RequestCheck = Extract<
+  SubmitAnswer,
+  {
+    readonly kind:
+      | 'dry run'
+      | 'target refused'
+      | 'unknown handler'
+      | 'not idempotent'
+      | 'unknown topic'
+      | 'malformed'
+      | 'window refused';
+  }
+>;
+
 /** Needs no part of the job on the broker before: the first request of a namespace may create nothing but its record. */
 export async function submitJob(
   parts: Pick<ControlParts, 'cluster' | 'jobLog' | 'schedule' | 'namespace'>,
@@ -51,8 +65,20 @@ export async function submitJob(
   const states = await parts.jobLog.states();
   const present = states.get(request.jobId);
   if (present !== undefined) return answerOf(present, request, false);
+  const checked = await checkRequest(parts, request, { ...options, states });
+  if (checked.kind !== 'dry run' || options.dryRun === true) return checked;
+  await parts.jobLog.request(request);
+  return awaitAnswer(parts, request, options);
+}
+
+/** What is known before anything is written: a plan of what it would cover, or why it cannot be. */
+export async function checkRequest(
+  parts: Pick<ControlParts, 'cluster' | 'schedule' | 'namespace'>,
+  request: JobRequested,
+  options: Pick<SubmitOptions, 'allowUnknownHandler'> & { readonly states: ReadonlyMap<string, JobState> },
+): Promise<RequestCheck> {
   const plan = await planWindow(
-    { catalog: parts.cluster.catalog, states: async () => states },
+    { catalog: parts.cluster.catalog, states: async () => options.states },
     {
       topic: request.topic,
       from: request.from,
@@ -65,9 +91,7 @@ export async function submitJob(
   if (target !== undefined) return { kind: 'target refused', ...target };
   const refusal = await refusalOfHandler(parts, request, options);
   if (refusal !== undefined) return refusal;
-  if (options.dryRun === true) return { kind: 'dry run', plan, ranges: planRanges(plan.partitions, request).length };
-  await parts.jobLog.request(request);
-  return awaitAnswer(parts, request, options);
+  return { kind: 'dry run', plan, ranges: planRanges(plan.partitions, request).length };
 }
 
 async function refusalOfHandler(

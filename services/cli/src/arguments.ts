@@ -30,3 +30,13 @@ export function seconds(text: string): number {
   if (text.trim() !== '' && Number.isFinite(value) && value >= 0) return value * 1_000;
   throw new InvalidArgumentError('It must be a number of seconds.');
 }
+
+const UNITS_MS: Readonly<Record<string, bigint>> = { s: 1_000n, m: 60_000n, h: 3_600_000n, d: 86_400_000n };
+
+/** `30s`, `10m`, `6h`, `1d` in milliseconds. */
+export function period(text: string): bigint {
+  const [, number = '', unit = ''] = /^([1-9]\d{0,8})([smhd])$/.exec(text) ?? [];
+  const unitMs = UNITS_MS[unit];
+  if (unitMs === undefined) throw new InvalidArgumentError('It must be a whole number and s, m, h or d, such as 10m.');
+  return BigInt(number) * unitMs;
+}

@@ -161,6 +161,8 @@ export function jobLines(view: JobView): readonly string[] {
     const advice = adviceOn(waiting, { jobId: state.jobId, budget: view.budget });
     lines.push(`waits for  ${describeWaiting(waiting, view.storeNowMs)}${advice === '' ? '' : `. ${advice}`}`);
   }
+  if (request.series !== '')
+    lines.push(`series     a run of ${request.series}; "tidemark series show ${request.series}"`);
   if (request.note !== '') lines.push(`note       ${request.note}`);
   if (pin !== null && pin.unsentKeys > 0n) lines.push(...unsentLines(pin));
   if (windows.length > 0) lines.push('', 'covered is start < offset <= end', ...settledLines(windows));

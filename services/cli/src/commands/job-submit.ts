@@ -13,12 +13,17 @@ import { printOne } from '../output.ts';
 import type { CommonOptions, Registrar } from '../registrar.ts';
 import { exitCodeOfRefusal, FROM_HELP, orFail, TO_HELP, windowJson } from './window.ts';
 
-interface SubmitCliOptions extends Pick<CommonOptions, 'dryRun'> {
+interface SubmitCliOptions extends RequestCliOptions, Pick<CommonOptions, 'dryRun'> {
+  readonly id?: string;
+  readonly to: string;
+  readonly wait: boolean;
+}
+
+/** What a job asks for, whoever asks. */
+export interface RequestCliOptions {
   readonly topic: string;
   readonly handler: string;
-  readonly id?: string;
   readonly from: string;
-  readonly to: string;
   readonly ordering: string;
   readonly chunk: number;
   readonly chunkBytes: number;
@@ -38,7 +43,6 @@ interface SubmitCliOptions extends Pick<CommonOptions, 'dryRun'> {
   readonly note: string;
   readonly acceptDuplicates: boolean;
   readonly allowUnknownHandler: boolean;
-  readonly wait: boolean;
 }
 
 /** A word without a blank needs no quotes on a command line. */
@@ -47,12 +51,34 @@ const ON_EXHAUSTED = { 'dead-letter': OnExhausted.deadLetter, suspend: OnExhaust
 const DEFAULTS = newRequest({ jobId: '', topic: '', handler: '' });
 
 export function registerSubmit(job: Command, { command, run }: Registrar): void {
-  const submit = command(job, 'submit', 'request a traversal of a window of a topic by a handler', ['dryRun'])
+  const submit = command(job, 'submit', 'request a traversal of a window of a topic by a handler', ['dryRun']).option(
+    '--id <id>',
+    'the same id with the same content is the same job; drawn when left out',
+  );
+  withRequestOptions(submit)
+    .option('--to <place>', TO_HELP, DEFAULTS.to)
+    .option('--no-wait', 'do not wait until the window is pinned');
+  run(submit, async (context, _: [], options: SubmitCliOptions) =>
+    withConnections(context, async (connections) => {
+      const { id = `job-${randomUUID()}`, to } = options;
+      const request = { ...requestOf(id, options), to };
+      const answer = await submitJob(connections, request, {
+        allowUnknownHandler: options.allowUnknownHandler,
+        dryRun: options.dryRun,
+        signal: context.terminal.signal,
+        ...(options.wait ? {} : { answerTimeoutMs: 0 }),
+      });
+      return tellSubmitted(context, request, answer);
+    }),
+  );
+}
+
+/** Those of `RequestCliOptions`. */
+export function withRequestOptions(command: Command): Command {
+  return command
     .requiredOption('--topic <name>', 'whose records')
     .requiredOption('--handler <name>', 'what to do with each')
-    .option('--id <id>', 'the same id with the same content is the same job; drawn when left out')
     .option('--from <place>', FROM_HELP, DEFAULTS.from)
-    .option('--to <place>', TO_HELP, DEFAULTS.to)
     .addOption(
       new Option('--ordering <kind>', 'what must not run at the same time within a chunk')
         .choices(Object.values(Ordering))
@@ -98,20 +124,7 @@ export function registerSubmit(job: Command, { command, run }: Registrar): void 
     .option('--priority <number>', 'larger goes first', int32({ min: -(2 ** 31) }), DEFAULTS.priority)
     .option('--note <text>', 'why; kept with the job and in the audit trail', '')
     .option('--accept-duplicates', 'run a handler that is not idempotent', false)
-    .option('--allow-unknown-handler', 'wait for a worker that knows the handler', false)
-    .option('--no-wait', 'do not wait until the window is pinned');
-  run(submit, async (context, _: [], options: SubmitCliOptions) =>
-    withConnections(context, async (connections) => {
-      const request = requestOf(options);
-      const answer = await submitJob(connections, request, {
-        allowUnknownHandler: options.allowUnknownHandler,
-        dryRun: options.dryRun,
-        signal: context.terminal.signal,
-        ...(options.wait ? {} : { answerTimeoutMs: 0 }),
-      });
-      return tellSubmitted(context, request, answer);
-    }),
-  );
+    .option('--allow-unknown-handler', 'wait for a worker that knows the handler', false);
 }
 
 /** The help of an option cannot write a bigint by itself. */
@@ -119,14 +132,14 @@ function limit(flags: string, description: string, byDefault: bigint): Option {
   return new Option(flags, description).argParser(count).default(byDefault, byDefault.toString());
 }
 
-function requestOf(options: SubmitCliOptions): JobRequested {
+/** Up to now, unless the caller says otherwise. */
+export function requestOf(jobId: string, options: RequestCliOptions): JobRequested {
   return newRequest({
-    jobId: options.id ?? `job-${randomUUID()}`,
+    jobId,
     topic: options.topic,
     handler: options.handler,
     parameters: options.param,
     from: options.from,
-    to: options.to,
     ordering: options.ordering,
     chunkRecords: options.chunk,
     chunkBytes: options.chunkBytes,
@@ -218,7 +231,7 @@ function parameter(text: string, before: Readonly<Record<string, string>>): Read
 }
 
 /** The distributor names what is wrong by a code in front. */
-function exitCodeOfReason(reason: string): ExitCode {
+export function exitCodeOfReason(reason: string): ExitCode {
   const code = /^([A-Z_]+):/.exec(reason)?.[1];
   if (code === 'TOPIC_NOT_FOUND' || code === TargetRefusal.missing) return ExitCode.notFound;
   if (code === TargetRefusal.partitions || code === TargetRefusal.own) return ExitCode.usage;
