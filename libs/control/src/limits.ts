@@ -37,3 +37,9 @@ export const RESCANS_AT_ONCE = 4;
 export const LETTER_GROUPS_MAX = 1_000;
 /** Between two looks at a transaction that is being completed: it takes milliseconds. */
 export const SETTLE_LOOK_MS = 20;
+
+/** Letters of one key that an edit copies behind the corrected one: they are held in memory, and written in one transaction. */
+export const EDIT_FOLLOWERS_MAX = 1_000;
+export const EDIT_FOLLOWERS_BYTES_MAX = 32 * 1024 * 1024;
+/** Records with several letters are named in the request of a redrive, whose parameters have room for 64 KiB in all. */
+export const NEWEST_CHARACTERS_MAX = 60_000;

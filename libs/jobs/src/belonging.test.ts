@@ -1,19 +1,19 @@
 import { expect, it } from 'vitest';
-import { belongingTo, editsText, LetterParameter } from './belonging.ts';
+import { belongingTo, LetterParameter, newestText } from './belonging.ts';
 import { deadLetterFacts, deadLetterHeaders, editedHeaders } from './dead-letter.ts';
 
 const JOB = { topic: 'orders', fromMs: null, toMs: null, parameters: {} };
-const plain = { timestampMs: 5n, headers: [] };
+const plain = { offset: 3n, timestampMs: 5n, headers: [] };
 
-function letterOf(fields: Readonly<Record<string, string>>) {
+function letterOf(fields: Readonly<Record<string, string>>, at = 3n) {
   const origin = { topic: 'orders', partition: 0, offset: 7n };
-  return { timestampMs: 5n, headers: deadLetterHeaders({ headers: [], origin, fields, error: 'bad' }) };
+  return { offset: at, timestampMs: 5n, headers: deadLetterHeaders({ headers: [], origin, fields, error: 'bad' }) };
 }
 
 it('asks for no record when all belong, and for the time when the job has one: from is included, to is not', () => {
   expect(belongingTo(JOB)).toBeUndefined();
   const inTime = belongingTo({ ...JOB, fromMs: 5, toMs: 8 });
-  expect([4n, 5n, 7n, 8n].map((timestampMs) => inTime?.({ timestampMs, headers: [] }))).toEqual([
+  expect([4n, 5n, 7n, 8n].map((timestampMs) => inTime?.({ ...plain, timestampMs }))).toEqual([
     false,
     true,
     true,
@@ -32,18 +32,15 @@ it('takes of a dead-letter topic the letters that are asked for, and no pointer'
   expect(belongs?.(plain)).toBe(false);
 });
 
-it('takes of a corrected record the newest correction, and of all others the letters that nobody touched', () => {
-  const parameters = { [LetterParameter.edits]: editsText(new Map([['0:7', 2]])) };
-  const belongs = belongingTo({ ...JOB, topic: 'orders.dlq', parameters });
-  expect([undefined, '1', '2', '3'].map((edit) => belongs?.(letterOf(edit === undefined ? {} : { edit })))).toEqual([
-    false,
-    false,
-    true,
-    false,
-  ]);
-  // A correction that came after the job was asked for is for the next one.
-  const none = belongingTo({ ...JOB, topic: 'orders.dlq', parameters: { [LetterParameter.edits]: '' } });
-  expect([none?.(letterOf({})), none?.(letterOf({ edit: '1' }))]).toEqual([true, false]);
+it('takes of a record with several letters the one that counts, of one where none does no letter, and of all others any', () => {
+  const of = (text: string) => belongingTo({ ...JOB, topic: 'orders.dlq', parameters: { 'letters.newest': text } });
+  const taken = (text: string) => [3n, 4n].map((at) => of(text)?.(letterOf({}, at)));
+  expect(newestText(new Map([['0:7', [4n]]]))).toBe('0:7=4');
+  expect(taken(newestText(new Map([['0:7', [4n]]])))).toEqual([false, true]);
+  expect(taken(newestText(new Map([['0:7', []]])))).toEqual([false, false]);
+  expect(taken(newestText(new Map([['0:7', [3n, 4n]]])))).toEqual([true, true]);
+  expect(taken(newestText(new Map([['0:8', [4n]]])))).toEqual([true, true]);
+  expect(taken('')).toEqual([true, true]);
 });
 
 it('leaves letters of a topic that was created again, when asked to, and takes those that do not say', () => {

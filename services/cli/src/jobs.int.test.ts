@@ -183,10 +183,13 @@ it('redrives dead letters as the records they are of, as a job whose numbers add
   const redrive = (...more: readonly string[]): Promise<CliRun> =>
     run('deadletter', 'redrive', topic, '--job', 'failed', '--yes', ...more);
   const dry = await redrive('--dry-run', '--class', 'data');
-  expect(dry.out.join('')).toMatch(/would hand 1 dead letters of .* to handler picky, from 1 records; nothing was/);
+  expect(dry.out.join('\n')).toMatch(
+    /would hand 1 dead letters of .* to handler picky; nothing was requested\nby class +data: 1\nby round +1: 1/,
+  );
   // It fails again: a second letter of the same record, beside the first.
   expect((await redrive('--id', 'again', '--class', 'data')).exitCode).toBe(0);
   expect((await run('job', 'wait', 'again', '--timeout', '30')).exitCode).toBe(8);
+  expect(parsed(await redrive('--id', 'again', '--class', 'data', '-o', 'json'))).toMatchObject({ created: false });
   const rounds = (await run('deadletter', 'export', topic, '--job', 'again')).out.map(
     (line) => JSON.parse(line) as object,
   );
