@@ -10,14 +10,22 @@ import { foreground } from './programs.ts';
 const TOPICS = '--topics <policies>';
 const TOPICS_HELP = 'what is guarded and how much of it is kept, as orders=7d,chat=10GiB (else TIDEMARK_GUARD_TOPICS)';
 
+const GROUPS = '--groups <groups>';
+const GROUPS_HELP =
+  'consumer groups whose committed offsets hold a guarded topic, as orders=billing+analytics (else TIDEMARK_GUARD_GROUPS)';
+const REPAIR = '--repair';
+const REPAIR_HELP = 'set settings that let the broker cut by itself to -1 (else TIDEMARK_GUARD_REPAIR)';
+
 interface GuardOptions {
   readonly topics?: string;
+  readonly groups?: string;
+  readonly repair?: true;
 }
 
 export function registerRetention(program: Command, { group, command, run }: Registrar): void {
   run(
-    command(program, 'guard', 'own the truncation of topics until stopped').option(TOPICS, TOPICS_HELP),
-    (context, _: [], { topics }: GuardOptions) => foreground(context, 'retention-guard', settingsOf(topics)),
+    withSettings(command(program, 'guard', 'own the truncation of topics until stopped')),
+    (context, _: [], options: GuardOptions) => foreground(context, 'retention-guard', settingsOf(options)),
   );
 
   const retention = group(program, 'retention', 'what the logs must keep, and cutting the rest');
@@ -36,18 +44,26 @@ export function registerRetention(program: Command, { group, command, run }: Reg
     },
   );
   run(
-    command(retention, 'run', 'one cycle of the guard; answers in JSON lines').option(TOPICS, TOPICS_HELP),
-    (context, _: [], { topics }: GuardOptions) =>
+    withSettings(command(retention, 'run', 'one cycle of the guard; answers in JSON lines')),
+    (context, _: [], options: GuardOptions) =>
       foreground(context, 'retention-guard', {
         TIDEMARK_LOG_LEVEL: 'warn',
-        ...settingsOf(topics),
+        ...settingsOf(options),
         TIDEMARK_GUARD_ONCE: 'true',
       }),
   );
 }
 
-function settingsOf(topics: string | undefined): Readonly<Record<string, string>> {
-  return topics === undefined ? {} : { TIDEMARK_GUARD_TOPICS: topics };
+function withSettings(command: Command): Command {
+  return command.option(TOPICS, TOPICS_HELP).option(GROUPS, GROUPS_HELP).option(REPAIR, REPAIR_HELP);
+}
+
+function settingsOf({ topics, groups, repair }: GuardOptions): Readonly<Record<string, string>> {
+  return {
+    ...(topics === undefined ? {} : { TIDEMARK_GUARD_TOPICS: topics }),
+    ...(groups === undefined ? {} : { TIDEMARK_GUARD_GROUPS: groups }),
+    ...(repair === undefined ? {} : { TIDEMARK_GUARD_REPAIR: 'true' }),
+  };
 }
 
 const NONE = 'no unfinished job needs anything, and nothing was ever cut; name topics to see them anyway';

@@ -23,6 +23,8 @@ export interface GuardRigParts {
   readonly floors: FloorStore;
   readonly namespace: string;
   newTopic(partitionCount: number, configs?: Readonly<Record<string, string>>): Promise<string>;
+  /** As anybody may write them, who knows of partitions that were added a moment ago. */
+  append(topic: string, partition: number, values: readonly string[]): Promise<void>;
   /** Writes the values in a transaction that stays open until the returned function is called. */
   openTransaction(topic: string, values: readonly string[]): Promise<() => Promise<void>>;
   /** As a consumer group whose members are away. */
@@ -168,11 +170,12 @@ export class GuardRig {
     await this.until('the keys to be gone', async () => (await this.parts.store.snapshot(jobId)) === undefined);
   }
 
-  async produce(topic: string, partition: number, count: number, bytes = 1): Promise<void> {
-    const writer = await this.parts.cluster.openWriter();
-    const value = Buffer.alloc(bytes, 'x');
-    await writer.append(Array.from({ length: count }, () => ({ topic, partition, key: null, value })));
-    await writer.close();
+  produce(topic: string, partition: number, count: number, bytes = 1): Promise<void> {
+    return this.parts.append(
+      topic,
+      partition,
+      Array.from({ length: count }, () => 'x'.repeat(bytes)),
+    );
   }
 
   async describe(topic: string): Promise<TopicDescription> {

@@ -22,6 +22,10 @@ export function createMemoryParts(): MemoryParts {
     namespace: 'test',
     newTopic: async (partitionCount, configs = OURS) =>
       cluster.createTopic(`topic-${randomUUID()}`, { partitionCount, configs }).topic,
+    append: async (topic, partition, values) => {
+      const writer = await cluster.openWriter();
+      await writer.append(values.map((value) => ({ topic, partition, key: null, value: Buffer.from(value) })));
+    },
     openTransaction: async (topic, values) => {
       const transaction = cluster.begin();
       transaction.append(values.map((value) => ({ topic, partition: 0, key: null, value: Buffer.from(value) })));

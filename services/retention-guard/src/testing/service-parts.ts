@@ -3,7 +3,15 @@ import { createCodec } from '@tidemark/contracts/registry';
 import { createRedisCursorStore, createRedisFloorStore, createRedisSchedule } from '@tidemark/cursors/redis';
 import { jobTopics } from '@tidemark/jobs';
 import { createKafkaCluster } from '@tidemark/log/kafka';
-import { beginTransaction, deleteTopic, kafkaClient, services, uniqueName, uniqueNamespace } from '@tidemark/testkit';
+import {
+  beginTransaction,
+  deleteTopic,
+  kafkaClient,
+  produce,
+  services,
+  uniqueName,
+  uniqueNamespace,
+} from '@tidemark/testkit';
 import { Redis } from 'ioredis';
 import { type GuardRigParts, OURS } from './guard-rig.ts';
 
@@ -35,6 +43,12 @@ export async function createServiceParts(at: { readonly redis?: string } = {}): 
       await cluster.catalog.ensure({ topic, partitionCount, replicationFactor: 1, configs });
       return topic;
     },
+    append: async (topic, partition, values) => {
+      await produce(
+        topic,
+        values.map((value) => ({ partition, value })),
+      );
+    },
     openTransaction: async (topic, values) => {
       const messages = values.map((value) => ({ value }));
       return (await beginTransaction(topic, messages)).commit;
@@ -63,5 +77,9 @@ async function administer(
 ): Promise<void> {
   const admin = kafkaClient().admin();
   await admin.connect();
-  await work(admin).finally(() => admin.disconnect());
+  try {
+    await work(admin);
+  } finally {
+    await admin.disconnect();
+  }
 }
