@@ -8,18 +8,18 @@ import { awaitState } from './await-state.ts';
 import { JobVerdict, jobVerdictOf } from './job-verdict.ts';
 import { ANSWER_TIMEOUT_MS } from './limits.ts';
 import type { ControlParts } from './parts.ts';
-import { planWindow, type WindowPlan } from './plan-window.ts';
+import { type PlannedWindow, type PlanParts, planWindow, type WindowPlan } from './plan-window.ts';
 
 export interface SubmitOptions {
   /** Wait for a worker that knows the handler instead of refusing. */
   readonly allowUnknownHandler?: boolean;
   readonly dryRun?: boolean;
+  /** For a dry run that begins where the pin would. */
+  readonly floors?: PlanParts['floors'];
   /** 0 = do not wait for the distributor. */
   readonly answerTimeoutMs?: number;
   readonly signal?: AbortSignal;
 }
-
-type Planned = Extract<WindowPlan, { readonly kind: 'planned' }>;
 
 export type SubmitAnswer =
   | {
@@ -27,7 +27,7 @@ export type SubmitAnswer =
       readonly state: JobState /** False when the same job was there already. */;
       readonly created: boolean;
     }
-  | { readonly kind: 'dry run'; readonly plan: Planned; readonly ranges: number }
+  | { readonly kind: 'dry run'; readonly plan: PlannedWindow; readonly ranges: number }
   | { readonly kind: 'requested' }
   /** The request is durable and will be answered when a distributor runs. */
   | { readonly kind: 'unanswered'; readonly waitedMs: number }
@@ -38,7 +38,7 @@ export type SubmitAnswer =
   | { readonly kind: 'unknown handler'; readonly known: readonly string[] }
   | { readonly kind: 'not idempotent' }
   | { readonly kind: 'other content'; readonly state: JobState }
-  | Exclude<WindowPlan, Planned>;
+  | Exclude<WindowPlan, PlannedWindow>;
 
 export type RequestCheck = Extract<
   SubmitAnswer,
