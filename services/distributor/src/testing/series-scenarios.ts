@@ -9,7 +9,7 @@ import { numbers, type RigOf, raise } from './scenario-looks.ts';
 
 export function seriesScenarios(where: string, rigOf: RigOf): void {
   describe(`series (${where})`, () => {
-    it('runs cover the log without a gap and without an overlap, also of partitions that are added, and hold what comes next', async () => {
+    it('B4, P7: the runs of a series cover the log without a gap and without an overlap, also of partitions that are added, and hold what comes next', async () => {
       const rig = rigOf();
       const topic = await rig.parts.newTopic(2);
       await rig.produce(topic, 0, numbers(10));
