@@ -1,5 +1,5 @@
+import { jsonText } from '@tidemark/contracts';
 import { expect, it } from 'vitest';
-import { jsonText } from './json-text.ts';
 import { shownBytes, shownText } from './shown-record.ts';
 
 it('D2: null, nothing, the text null, and binary bytes are different things in JSON and in the table', () => {

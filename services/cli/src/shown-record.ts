@@ -3,9 +3,8 @@
  * things: null; {"text":""}; {"text":"null"}; {"base64":"AP/+"}. A decoded value is {"schema":…,"avro":…}, and one that
  * was JSON text before Avro {"json":…} with its digits as they were.
  */
-import { type Codec, SchemaName } from '@tidemark/contracts';
+import { type Codec, jsonText, RawJson, SchemaName } from '@tidemark/contracts';
 import { ErrorClass, TidemarkError } from '@tidemark/keyspace';
-import { jsonText, RawJson } from './json-text.ts';
 
 export type Shown =
   | null

@@ -1,4 +1,6 @@
 /** `tidemark deadletter list | show | export | edit | redrive`: what jobs gave up on, by what went wrong, one by one, and byte by byte. */
+
+import { jsonText } from '@tidemark/contracts';
 import {
   type Column,
   type DeadLetter,
@@ -15,7 +17,6 @@ import type { TopicDescription } from '@tidemark/log';
 import type { Command } from 'commander';
 import { type Context, withLog } from '../context.ts';
 import { ExitCode, fail } from '../exit-code.ts';
-import { jsonText } from '../json-text.ts';
 import { instant, printOne, printRows } from '../output.ts';
 import type { Registrar } from '../registrar.ts';
 import { shownBytes, shownText, shownValue } from '../shown-record.ts';

@@ -1,13 +1,12 @@
 /** `tidemark topic read TOPIC`: bounded, decoded where the value is Avro, byte-exact where it is not. */
 
-import type { Codec } from '@tidemark/contracts';
+import { type Codec, jsonText } from '@tidemark/contracts';
 import { planWindow, readWindow } from '@tidemark/control';
 import type { LogRecord } from '@tidemark/log';
 import type { Command } from 'commander';
 import { wholeNumber } from '../arguments.ts';
 import { withLog } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
-import { jsonText } from '../json-text.ts';
 import { RECORDS_READ_DEFAULT } from '../limits.ts';
 import { Format, instant, printRows } from '../output.ts';
 import type { Registrar } from '../registrar.ts';

@@ -1,1 +1,0 @@
-export { jsonText, RawJson } from '@tidemark/contracts';
