@@ -42,6 +42,7 @@ it('names all holders, since when, and bytes, when no guard has looked', async (
       sinceMs: 5_000n,
       heldBytes: 600n,
       guard: null,
+      released: [],
       removals: [],
     },
     { partition: 1, state: 'not filled', heldBy: [], sinceMs: null },
@@ -66,7 +67,7 @@ it('shows what a guard saw: groups as they are now, forecasts, and what others r
   await marks.tell([{ ...by, topic: 'orders', topicId: topic.topicId, partitions: [seen], disks }]);
   const removals = [{ fromOffset: 0n, toOffset: 5n, seenAtMs: 4_000n, needed: [] }];
   const session = await marks.openSession();
-  await session.watch([{ ...by, ...place, firstLogStart: 0n, removals, wentBackMark: -1n }]);
+  await session.watch([{ ...by, ...place, firstLogStart: 0n, removals, wentBackMark: -1n, releases: [] }]);
   await session.close();
   const view = await look();
   expect(view.kind === 'rows' && view.rows[0]).toMatchObject({
@@ -80,5 +81,22 @@ it('shows what a guard saw: groups as they are now, forecasts, and what others r
     ],
     guard: { atMs: 6_000n, outcome: 'held', reason: 'why', policyAtFloorAtMs: 9_000n, diskFullAtMs: 7_000n },
     removals,
+  });
+});
+
+it('a job that was released holds nothing, and is shown as such', async () => {
+  const { marks, place, look } = await setUp();
+  const releases = [{ holder: 'slow', fromOffset: 40n, atMs: 9_000n }];
+  const session = await marks.openSession();
+  const seen = { firstLogStart: 0n, removals: [], wentBackMark: -1n, releases };
+  await session.watch([{ formatVersion: 1, ...place, ...seen, guard: 'a test', atMs: 9_000n }]);
+  await session.close();
+  const view = await look();
+  expect(view.kind === 'rows' && view.rows[0]).toMatchObject({
+    state: 'free',
+    holder: null,
+    heldBy: [],
+    heldOffsets: 0n,
+    released: releases,
   });
 });

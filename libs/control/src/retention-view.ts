@@ -35,6 +35,8 @@ export interface RetentionRow {
   readonly state: RetentionState;
   /** What a guard made of the partition in a cycle not long ago; null when none has looked after it. */
   readonly guard: GuardSight | null;
+  /** Jobs whose floor holds nothing here any more: they held for too long. From `fromOffset` on they may have lost what they had not read. */
+  readonly released: DurableReleases;
   /** What others removed, oldest first, and who needed which of it. */
   readonly removals: DurableRemovals;
 }
@@ -50,6 +52,7 @@ export interface GuardSight {
   readonly diskFullAtMs: bigint | null;
 }
 
+type DurableReleases = NonNullable<ReturnType<DurableMarks['watches']['get']>>['releases'];
 type DurableRemovals = NonNullable<ReturnType<DurableMarks['watches']['get']>>['removals'];
 
 export interface RetentionQuestion {
@@ -145,8 +148,13 @@ interface Known {
 
 async function rowOf(reader: LogReader, known: Known): Promise<RetentionRow> {
   const { place, offsets, groups, durable, states } = known;
+  const watch = durable.watches.get(markKey(place));
+  const released = (watch?.releases ?? []).filter(({ holder, atMs }) => {
+    const pinnedAtMs = states.get(holder)?.pin?.pinnedAtMs;
+    return pinnedAtMs !== undefined && pinnedAtMs <= atMs; // a later job of the same name was not released
+  });
   const { logStartOffset, highWatermark } = offsets;
-  const look = withGroups(known);
+  const look = withGroups(known, new Set(released.map(({ holder }) => holder)));
   // The store's clock is not asked for: ours may show a reservation a little too long or too short, and decides nothing.
   const { state, mark, floor, holders, heldOffsets = 0n } = retentionOf({ offsets, look, storeNowMs: Date.now() });
   const perOffset = heldOffsets === 0n ? 0 : await sampleBytesPerOffset(reader, place, offsets);
@@ -166,12 +174,13 @@ async function rowOf(reader: LogReader, known: Known): Promise<RetentionRow> {
     heldBytes: BigInt(Math.round(Number(heldOffsets) * perOffset)),
     state,
     guard: sightOf(known),
-    removals: durable.watches.get(markKey(place))?.removals ?? [],
+    released,
+    removals: watch?.removals ?? [],
   };
 }
 
-/** A group whose place is not known holds from the log start on, as it does for the guard. */
-function withGroups({ look, groups, offsets }: Known): FloorLook | undefined {
+/** As the guard counts: a group whose place is not known holds from the log start on, and a released floor holds nothing. */
+function withGroups({ look, groups, offsets }: Known, released: ReadonlySet<string>): FloorLook | undefined {
   if (look === undefined) return undefined;
   const more = groups.map(
     ({ group, offset }): Floor => ({
@@ -180,7 +189,7 @@ function withGroups({ look, groups, offsets }: Known): FloorLook | undefined {
       reservedUntilMs: undefined,
     }),
   );
-  return { ...look, floors: [...look.floors, ...more] };
+  return { ...look, floors: [...look.floors.filter(({ holder }) => !released.has(holder)), ...more] };
 }
 
 function sightOf({ view, place }: Known): GuardSight | null {

@@ -145,6 +145,16 @@ export const metricTable = {
     kind: 'gauge',
     help: 'Until the first disk under a guarded topic is full, as fast as it filled over the last cycles; absent when none fills or it is not known.',
   },
+  guardHoldersOverdue: {
+    name: 'tidemark_guard_holders_overdue',
+    kind: 'gauge',
+    help: 'Jobs that hold what the policies would remove for longer than they may.',
+  },
+  guardFloorsReleased: {
+    name: 'tidemark_guard_floors_released_total',
+    kind: 'counter',
+    help: 'Floors of jobs in a partition that were released because they held for too long.',
+  },
   guardDriftingTopics: {
     name: 'tidemark_guard_drifting_topics',
     kind: 'gauge',

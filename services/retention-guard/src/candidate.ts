@@ -3,7 +3,8 @@ import { type FloorLook, type FloorPlace, lowestFloor } from '@tidemark/cursors'
 import { type Offset, offsetMax, offsetMin } from '@tidemark/keyspace';
 import type { PartitionOffsets, TopicDescription } from '@tidemark/log';
 import { type GroupFloor, lowestGroup } from './groups.ts';
-import type { PartitionOutcome, PartitionReport, ReportedRemoval } from './report.ts';
+import type { Overdue } from './hold.ts';
+import type { PartitionOutcome, PartitionReport, ReportedRelease, ReportedRemoval } from './report.ts';
 
 export interface Candidate {
   readonly place: FloorPlace;
@@ -16,6 +17,8 @@ export interface Candidate {
   readonly groups: readonly GroupFloor[];
   /** By others; see watch.ts. */
   readonly removals?: readonly ReportedRemoval[];
+  readonly releases?: readonly ReportedRelease[];
+  readonly overdue?: readonly Overdue[];
 }
 
 /** The lowest floor, of a job or of a group. */
@@ -42,7 +45,7 @@ function offsetsOf(groups: readonly GroupFloor[]): ReadonlyMap<string, Offset | 
 }
 
 export function reportOf(candidate: Candidate, outcome: PartitionOutcome, reason: string): PartitionReport {
-  const { place, offsets, policyTarget, look, groups, removals = [] } = candidate;
+  const { place, offsets, policyTarget, look, groups, removals = [], releases = [], overdue = [] } = candidate;
   const lowest = lowestOf(candidate);
   const { logStartOffset, highWatermark, lastStableOffset } = offsets;
   const target = offsetMin(policyTarget, lastStableOffset);
@@ -60,6 +63,8 @@ export function reportOf(candidate: Candidate, outcome: PartitionOutcome, reason
     floor: lowest?.offset,
     holder: lowest?.holder,
     removals,
+    ...(releases.length === 0 ? {} : { releases }),
+    ...(overdue.length === 0 ? {} : { overdue }),
     ...(groups.length === 0 ? {} : { groups: offsetsOf(groups) }),
     cutOffsets: 0n,
     heldOffsets: look !== undefined && heldOffsets > 0n ? heldOffsets : 0n,

@@ -22,6 +22,11 @@ it.each([
     /GROUPS: chat is not among TIDEMARK_GUARD_TOPICS/,
   ],
   [{ TIDEMARK_GUARD_TOPICS: 'orders=7d', TIDEMARK_GUARD_GROUPS: 'orders' }, /"orders" is not topic=group/],
+  [
+    { TIDEMARK_GUARD_TOPICS: 'orders=7d', TIDEMARK_GUARD_HOLD: 'chat=3d' },
+    /HOLD: chat is not among TIDEMARK_GUARD_TOPICS/,
+  ],
+  [{ TIDEMARK_GUARD_TOPICS: 'orders=7d', TIDEMARK_GUARD_HOLD: 'orders=7d/3d' }, /released before its alarm/],
   [{ TIDEMARK_GUARD_TOPICS: 'orders=7d', TIDEMARK_GUARD_EVERY_MS: '1' }, /TIDEMARK_GUARD_EVERY_MS/],
 ])('refuses %j in words', (env, message) => {
   expect(() => readConfig(env)).toThrow(message);

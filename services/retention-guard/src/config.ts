@@ -11,6 +11,7 @@ import {
   z,
 } from '@tidemark/observability';
 import { type GuardedGroups, parseGroups } from './groups.ts';
+import { type HoldLimits, parseHolds } from './hold.ts';
 import { CYCLE_EVERY_MS, CYCLE_EVERY_MS_MAX, CYCLE_EVERY_MS_MIN } from './limits.ts';
 import { parsePolicies, type RetentionPolicy } from './policy.ts';
 
@@ -36,6 +37,15 @@ export const guardSettings = z
         if (parsed.kind === 'faults') for (const fault of parsed.faults) context.addIssue(fault);
         return parsed.kind === 'parsed' ? parsed.groups : new Map();
       }),
+    /** `orders=3d,chat=3d/7d`: how long a job may hold what the policy would remove: then an alarm, and after a second time its floor is released. */
+    TIDEMARK_GUARD_HOLD: z
+      .string()
+      .default('')
+      .transform((text, context): HoldLimits => {
+        const parsed = parseHolds(text);
+        if (parsed.kind === 'faults') for (const fault of parsed.faults) context.addIssue(fault);
+        return parsed.kind === 'parsed' ? parsed.holds : new Map();
+      }),
     /** Settings that let the broker cut by itself are set to -1, and nothing else is touched. */
     TIDEMARK_GUARD_REPAIR: flagSetting(false),
     TIDEMARK_GUARD_EVERY_MS: integerSetting({
@@ -59,14 +69,15 @@ export const guardSettings = z
           input: value,
         });
     const guarded = new Set(value.TIDEMARK_GUARD_TOPICS.map(({ topic }) => topic));
-    for (const topic of value.TIDEMARK_GUARD_GROUPS.keys())
-      if (!guarded.has(topic))
-        issues.push({
-          code: 'custom',
-          path: ['TIDEMARK_GUARD_GROUPS'],
-          message: `${topic} is not among TIDEMARK_GUARD_TOPICS, so its groups would hold nothing: name it there, or leave it out here`,
-          input: value,
-        });
+    for (const name of ['TIDEMARK_GUARD_GROUPS', 'TIDEMARK_GUARD_HOLD'] as const)
+      for (const topic of value[name].keys())
+        if (!guarded.has(topic))
+          issues.push({
+            code: 'custom',
+            path: [name],
+            message: `${topic} is not among TIDEMARK_GUARD_TOPICS, so it would change nothing: name it there, or leave it out here`,
+            input: value,
+          });
   });
 
 export function readConfig(env: Environment) {

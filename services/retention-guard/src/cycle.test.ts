@@ -1,4 +1,4 @@
-import { toOffset } from '@tidemark/keyspace';
+import { ErrorClass, TidemarkError, toOffset } from '@tidemark/keyspace';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { runCycle } from './cycle.ts';
 import { GuardRig } from './testing/guard-rig.ts';
@@ -114,4 +114,25 @@ it('B6: after a log went back nothing is cut by the old mark, also when it has g
   expect(grown.partitions).toMatchObject([{ outcome: 'beyond_log', reason: expect.stringContaining('grown again') }]);
   expect(await rig.logStarts(topic)).toEqual([0n]);
   expect((await rig.cycle(topic)).partitions).toMatchObject([{ outcome: 'cut', cutOffsets: 80n }]);
+});
+
+it('a floor is released only when that is durable', async () => {
+  const topic = await rig.parts.newTopic(1);
+  await rig.produce(topic, 0, 50);
+  await rig.distribute();
+  const jobId = await rig.submit({ topic });
+  const holds = new Map([[topic, { alarmMs: 0, releaseMs: 0 }]]);
+  const nowMs = () => Date.now() + 60_000;
+  await rig.cycle(topic);
+  const parts = rig.guardParts([{ topic, ageMs: 0, bytes: undefined }], { holds, nowMs });
+  const fenced = new TidemarkError({ code: 'PRODUCER_FENCED', class: ErrorClass.fenced, message: 'another guard' });
+  const openSession = async () => ({
+    ...(await parts.marks.openSession()),
+    watch: () => Promise.reject(fenced),
+  });
+  const [seen] = (await runCycle({ ...parts, marks: { ...parts.marks, openSession } })).partitions;
+  expect(seen).toMatchObject({ outcome: 'held', overdue: [{ holder: jobId }] });
+  expect(seen?.releases).toBeUndefined();
+  expect(await rig.floors(topic)).toEqual([0n]);
+  expect((await runCycle(parts)).partitions).toMatchObject([{ outcome: 'cut', releases: [{ holder: jobId }] }]);
 });

@@ -24,13 +24,15 @@ import { type Candidate, reportOf } from './candidate.ts';
 import { cut, guarded, type Proposed } from './cut.ts';
 import { type ExaminedTopic, examineTopics } from './examine.ts';
 import type { GroupFloor } from './groups.ts';
+import { type Overdue, overdueAt } from './hold.ts';
 import { isCoveredBy, judge, requiredAt, staleHolders } from './judgement.ts';
 import { SLICES } from './limits.ts';
 import type { GuardParts } from './parts.ts';
 import { recreationOf } from './recreated.ts';
-import type { CycleReport, PartitionReport, ReportedRemoval, StaleFloor } from './report.ts';
+import { raiseReleased, targetOf } from './released.ts';
+import type { CycleReport, PartitionReport, StaleFloor } from './report.ts';
 import type { Sight } from './watch.ts';
-import { watchLogs } from './watch-logs.ts';
+import { type Watched, watchLogs } from './watch-logs.ts';
 
 /** Throws what keeps the whole cycle from being run: Kafka's own topics or the store cannot be read. */
 export async function runCycle(parts: GuardParts): Promise<CycleReport> {
@@ -43,13 +45,25 @@ export async function runCycle(parts: GuardParts): Promise<CycleReport> {
 
   const staleFloors = storeFault === undefined ? await dropStale(parts, candidates, states) : [];
 
-  const sights = await watchLogs(parts, candidates, { durable, states, series });
+  const sights = await watchLogs(parts, candidates, {
+    durable,
+    states,
+    series,
+    isStoreFine: storeFault === undefined,
+  });
   const recreated = recreatedAmong(topics, { durable, states, sights });
 
+  const releasedAt = ({ place }: Candidate) => sights.get(markKey(place))?.released ?? [];
+  const freed = storeFault === undefined ? await raiseReleased(parts, candidates, releasedAt) : candidates;
+
   const proposals: Proposed[] = [];
-  for (const seen of candidates) {
+  for (const seen of freed) {
     const sight = sights.get(markKey(seen.place));
-    const candidate = { ...seen, removals: sight === undefined ? [] : removalsOf(sight) };
+    const candidate = {
+      ...seen,
+      ...(sight === undefined ? {} : reportedOf(sight)),
+      overdue: overdueOf(parts, seen, states),
+    };
     const { place, offsets, policyTarget, look, groups } = candidate;
     const required = requiredAt(states.values(), place, series.values());
     const isCovered = durable.marks.has(markKey(place)) || isCoveredBy(states.values(), place, series.values());
@@ -77,9 +91,16 @@ export async function runCycle(parts: GuardParts): Promise<CycleReport> {
   };
 }
 
-function removalsOf({ found, lasting }: Sight): readonly ReportedRemoval[] {
+function reportedOf({ found, lasting, releases, released }: Watched): Pick<Candidate, 'removals' | 'releases'> {
   const before = lasting.map((removal) => ({ ...removal, isNew: false }));
-  return found === undefined ? before : [...before, { ...found, isNew: true }];
+  const removals = found === undefined ? before : [...before, { ...found, isNew: true }];
+  const isNew = new Set(releases.now.map(({ holder }) => holder));
+  return { removals, releases: released.map((each) => ({ ...each, isNew: isNew.has(each.holder) })) };
+}
+
+function overdueOf(parts: GuardParts, candidate: Candidate, states: ReadonlyMap<string, JobState>): readonly Overdue[] {
+  const afterMs = parts.holds?.get(candidate.place.topic)?.alarmMs;
+  return overdueAt({ ...candidate, states, target: targetOf(candidate), afterMs, nowMs: parts.nowMs() });
 }
 
 function recreatedAmong(

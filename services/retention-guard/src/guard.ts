@@ -24,6 +24,8 @@ export type GuardMetrics = Pick<
   | 'guardOffsetsRemovedByOthers'
   | 'guardCycleTimestampSeconds'
   | 'guardDriftingTopics'
+  | 'guardHoldersOverdue'
+  | 'guardFloorsReleased'
   | 'guardDiskFullSeconds'
 >;
 
@@ -129,6 +131,12 @@ function count(metrics: GuardMetrics | undefined, { partitions, drift }: CycleRe
   metrics.guardOffsetsCut.add(sum(partitions, 'cutOffsets'));
   metrics.guardOffsetsHeld.set(sum(partitions, 'heldOffsets'));
   metrics.guardDriftingTopics.set(drift.size);
+  metrics.guardHoldersOverdue.set(
+    new Set(partitions.flatMap(({ overdue = [] }) => overdue.map(({ holder }) => holder))).size,
+  );
+  metrics.guardFloorsReleased.add(
+    partitions.flatMap(({ releases = [] }) => releases.filter(({ isNew }) => isNew)).length,
+  );
   for (const { removals = [] } of partitions)
     for (const { from, to, needed, isNew } of removals)
       if (isNew) metrics.guardOffsetsRemovedByOthers.add(to - from, needed.length > 0 ? 'yes' : 'no');

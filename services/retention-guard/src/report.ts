@@ -1,7 +1,8 @@
 /** What a cycle says of each partition. */
 import type { Offset } from '@tidemark/keyspace';
 import type { TopicDescription } from '@tidemark/log';
-import type { Removal } from './watch.ts';
+import type { Overdue } from './hold.ts';
+import type { Releases, Removal } from './watch.ts';
 
 export const PartitionOutcome = {
   /** Records were removed. */
@@ -30,6 +31,8 @@ export interface ReportedRemoval extends Removal {
   readonly isNew: boolean;
 }
 
+export type ReportedRelease = Releases[number] & { readonly isNew: boolean };
+
 export interface PartitionReport {
   readonly topic: string;
   /** Undefined when it is about the whole topic. */
@@ -49,6 +52,10 @@ export interface PartitionReport {
   readonly groups?: ReadonlyMap<string, Offset | undefined>;
   /** By somebody else: found by this cycle, or before and still missed by who needs them. */
   readonly removals?: readonly ReportedRemoval[];
+  /** Jobs whose floor holds nothing any more: they held for too long, and `fromOffset` on may go under them. */
+  readonly releases?: readonly ReportedRelease[];
+  /** Jobs that hold what the policy would remove for longer than they may. */
+  readonly overdue?: readonly Overdue[];
   /** Offsets removed by this cycle. */
   readonly cutOffsets: bigint;
   /** Offsets that only a floor keeps. */

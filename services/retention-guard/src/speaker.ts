@@ -30,6 +30,8 @@ export function createSpeaker(logger: Logger): Speaker {
   let failure = '';
   let blind = '';
   let filling = new Set<string>();
+  /** As of the last look at the disks. */
+  let diskFull: { readonly diskFullAt?: string } = {};
   return {
     say({ partitions, drift, repaired, recreated, staleFloors }) {
       for (const stale of staleFloors) logger.warn({ ...stale }, 'retention.stale_floor_dropped');
@@ -43,7 +45,19 @@ export function createSpeaker(logger: Logger): Speaker {
           now.set(at, '');
           if (!said.has(at)) sayRemoval(logger, partition, removal);
         }
-        const { removals: _, ...fields } = partition;
+        for (const { holder, fromOffset, isNew } of partition.releases ?? []) {
+          const { topic } = partition;
+          if (isNew)
+            logger.error({ topic, partition: partition.partition, holder, fromOffset }, 'retention.floor_released');
+        }
+        for (const { holder, floor, sinceMs } of partition.overdue ?? []) {
+          const at = `overdue ${key} ${holder}`;
+          now.set(at, '');
+          const since = new Date(Number(sinceMs)).toISOString();
+          const where = { topic: partition.topic, partition: partition.partition, ...diskFull };
+          if (!said.has(at)) logger.error({ ...where, holder, floor, since }, 'retention.held_too_long');
+        }
+        const { removals: _, releases: __, overdue: ___, groups: ____, ...fields } = partition;
         if (partition.outcome === PartitionOutcome.cut || said.get(key) !== words)
           logger[SAID_AS[partition.outcome]](fields, `retention.${partition.outcome}`);
       }
@@ -66,6 +80,8 @@ export function createSpeaker(logger: Logger): Speaker {
     sayDisks(disks, nowMs) {
       blind = '';
       const now = new Set<string>();
+      const soonestMs = Math.min(...disks.map(({ fullAtMs }) => fullAtMs ?? Number.POSITIVE_INFINITY));
+      diskFull = Number.isFinite(soonestMs) ? { diskFullAt: new Date(soonestMs).toISOString() } : {};
       for (const { broker, directory, totalBytes, usableBytes, fullAtMs } of disks) {
         if (fullAtMs === undefined || fullAtMs - nowMs > DISK_WARNING_MS) continue;
         const disk = `${broker} ${directory}`;

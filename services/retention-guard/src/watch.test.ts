@@ -21,6 +21,7 @@ const watched = (firstLogStart: bigint, more: Partial<LogWatch> = {}): LogWatch 
   firstLogStart,
   removals: [],
   wentBackMark: -1n,
+  releases: [],
   guard: 'a test',
   atMs: 0n,
   ...more,
@@ -39,6 +40,7 @@ const facts = (logStart: bigint, some: Partial<WatchFacts> = {}): WatchFacts => 
   groups: [],
   states: [],
   required: [],
+  toRelease: [],
   nowMs: 5_000,
   ...some,
 });
@@ -136,4 +138,24 @@ it('B6: a mark beyond the end of the log is remembered as one that nothing is cu
   const watch = watched(0n, back.next);
   expect(sightOf(facts(0n, { mark: toOffset(100n), watch }))).toMatchObject({ wentBackMark: 120n, next: undefined });
   expect(sightOf(facts(0n, { mark: toOffset(100n) }))).toMatchObject({ wentBackMark: undefined, next: undefined });
+});
+
+it('a release is written once, stands while its job does, and is not that of a later job of the same name', () => {
+  const overdue = { holder: 'slow', floor: toOffset(20n), sinceMs: 0n };
+  const pinnedAt = (pinnedAtMs: bigint, state = 'RUNNING') => [
+    job('slow', { state, pin: { ...samplePin([[-1n, 39n]]), pinnedAtMs } }),
+  ];
+  const first = sightOf(facts(0n, { toRelease: [overdue], states: pinnedAt(1_000n) }));
+  const release = { holder: 'slow', fromOffset: 20n, atMs: 5_000n };
+  expect(first).toMatchObject({ next: { releases: [release] }, releases: { before: [], now: [release] } });
+  const watch = watched(0n, first.next);
+  const again = sightOf(facts(0n, { watch, toRelease: [overdue], states: pinnedAt(1_000n) }));
+  expect(again).toMatchObject({ next: undefined, releases: { before: [release], now: [] } });
+  const toRelease = [{ ...overdue, holder: 'other' }];
+  const withOther = (states: WatchFacts['states']) =>
+    sightOf(facts(0n, { watch, toRelease, states })).next?.releases.map(({ holder }) => holder);
+  expect(withOther(pinnedAt(1_000n))).toEqual(['slow', 'other']);
+  expect(withOther(pinnedAt(1_000n, 'COMPLETED'))).toEqual(['other']);
+  expect(withOther(pinnedAt(9_000n))).toEqual(['other']);
+  expect(withOther([])).toEqual(['other']);
 });

@@ -11,6 +11,7 @@ import { isTerminal } from '@tidemark/jobs';
 import { type Offset, offsetMax, offsetMin, toOffset } from '@tidemark/keyspace';
 import type { PartitionOffsets } from '@tidemark/log';
 import { type GroupFloor, holderOf } from './groups.ts';
+import type { Overdue } from './hold.ts';
 import { REMOVALS_KEPT } from './limits.ts';
 
 export interface Needed {
@@ -38,15 +39,17 @@ export interface WatchFacts {
   readonly watch: LogWatch | undefined;
   readonly look: FloorLook | undefined;
   readonly groups: readonly GroupFloor[];
-  readonly states: Iterable<JobState>;
+  readonly states: readonly JobState[];
   /** Jobs that must have a floor here. */
   readonly required: readonly string[];
+  /** Whose floor is to hold nothing from now on. */
+  readonly toRelease: readonly Overdue[];
   readonly nowMs: number;
 }
 
 export interface Sight {
   /** What to be written; undefined when nothing changed. */
-  readonly next: Pick<LogWatch, 'firstLogStart' | 'removals' | 'wentBackMark'> | undefined;
+  readonly next: Pick<LogWatch, 'firstLogStart' | 'removals' | 'wentBackMark' | 'releases'> | undefined;
   readonly isFirst: boolean;
   /** Seen for the first time. */
   readonly found: Removal | undefined;
@@ -54,7 +57,11 @@ export interface Sight {
   readonly lasting: readonly Removal[];
   /** Nothing is cut by a mark up to here. */
   readonly wentBackMark: Offset | undefined;
+  /** Of floors, those of before; and those of now, which count when `next` is durable. */
+  readonly releases: { readonly before: Releases; readonly now: Releases };
 }
+
+export type Releases = LogWatch['releases'];
 
 export function sightOf(facts: WatchFacts): Sight {
   const { watch } = facts;
@@ -62,7 +69,8 @@ export function sightOf(facts: WatchFacts): Sight {
   const wentBackMark = facts.mark > facts.offsets.highWatermark ? facts.mark : -1n;
   const before = watch?.wentBackMark ?? -1n;
   const mark = wentBackMark > before ? wentBackMark : before;
-  const isChanged = watch === undefined || found !== undefined || mark > before;
+  const releases = { before: standingReleases(facts), now: releasesNow(facts) };
+  const isChanged = watch === undefined || found !== undefined || mark > before || releases.now.length > 0;
   return {
     next: isChanged
       ? {
@@ -71,12 +79,14 @@ export function sightOf(facts: WatchFacts): Sight {
             -REMOVALS_KEPT,
           ),
           wentBackMark: mark,
+          releases: [...releases.before, ...releases.now],
         }
       : undefined,
     isFirst: watch === undefined,
     found,
     lasting: (watch?.removals ?? []).map(removalOf).filter((removal) => isWaitedFor(removal, facts)),
     wentBackMark: mark < 0n ? undefined : toOffset(mark),
+    releases,
   };
 }
 
@@ -146,6 +156,24 @@ function isWaitedFor({ needed }: Removal, { look, groups }: WatchFacts): boolean
   const offsets = new Map<string, Offset>(stayingOf(look).map(({ holder, offset }) => [holder, offset]));
   for (const group of groups) if (group.kind === 'committed') offsets.set(holderOf(group), group.offset);
   return needed.some(({ holder, to }) => (offsets.get(holder) ?? to) < to);
+}
+
+function releasesNow(facts: WatchFacts): Releases {
+  const before = new Set(standingReleases(facts).map(({ holder }) => holder));
+  return facts.toRelease
+    .filter(({ holder }) => !before.has(holder))
+    .map(({ holder, floor }) => ({ holder, fromOffset: floor, atMs: BigInt(facts.nowMs) }));
+}
+
+/** A job that has ended has no floor any more, and a later one of the same name was not released. */
+function standingReleases({ watch, states }: WatchFacts): Releases {
+  const releases = watch?.releases ?? [];
+  if (releases.length === 0) return releases;
+  const jobs = new Map(states.map((state) => [state.jobId, state]));
+  return releases.filter(({ holder, atMs }) => {
+    const job = jobs.get(holder);
+    return job?.pin != null && !isTerminal(job.state) && job.pin.pinnedAtMs <= atMs;
+  });
 }
 
 function recordOf({ from, to, seenAtMs, needed }: Removal): LogWatch['removals'][number] {

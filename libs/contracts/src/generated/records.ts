@@ -231,6 +231,14 @@ export interface LogRemoval {
   readonly needed: readonly NeededOffsets[];
 }
 
+export interface FloorRelease {
+  /** The job whose floor holds nothing here any more, whatever the store says. */
+  readonly holder: string;
+  /** Its floor when it was released: what it still needed from here on may go. */
+  readonly fromOffset: bigint;
+  readonly atMs: bigint;
+}
+
 /** What guards have seen of a partition that they do not do themselves: where its log began at their first look, and what others removed since. On the marks topic. key = watch/topic/partition. */
 export interface LogWatch {
   /** Version of this stored format; a reader refuses a newer one by name. */
@@ -245,6 +253,8 @@ export interface LogWatch {
   readonly removals: readonly LogRemoval[];
   /** The highest mark beyond which the log once ended: it went back, and nothing is cut by that mark any more. -1 = never. */
   readonly wentBackMark: bigint;
+  /** Of jobs that have not ended. */
+  readonly releases: readonly FloorRelease[];
   /** Who wrote it: host/process. */
   readonly guard: string;
   readonly atMs: bigint;
@@ -493,7 +503,7 @@ export const schemaTexts: Readonly<Record<keyof RecordsByName, string>> = {
   'dev.tidemark.JsonValue':
     '{"type":"record","name":"JsonValue","namespace":"dev.tidemark","doc":"A row or event without a schema of its own: the exact JSON text that the database printed.","fields":[{"name":"json","type":"string"}]}',
   'dev.tidemark.LogWatch':
-    '{"type":"record","name":"LogWatch","namespace":"dev.tidemark","doc":"What guards have seen of a partition that they do not do themselves: where its log began at their first look, and what others removed since. On the marks topic. key = watch/topic/partition.","fields":[{"name":"formatVersion","type":"int","doc":"Version of this stored format; a reader refuses a newer one by name.","default":1},{"name":"topic","type":"string"},{"name":"topicId","type":"string","doc":"Of the incarnation that was looked at."},{"name":"partition","type":"int"},{"name":"firstLogStart","type":"long","doc":"Where the log began when a guard looked first; what had gone before is nobody\'s concern."},{"name":"removals","type":{"type":"array","items":{"type":"record","name":"LogRemoval","fields":[{"name":"fromOffset","type":"long","doc":"The first offset that went."},{"name":"toOffset","type":"long","doc":"Where the log began afterwards."},{"name":"seenAtMs","type":"long","doc":"When a guard noticed."},{"name":"needed","type":{"type":"array","items":{"type":"record","name":"NeededOffsets","fields":[{"name":"holder","type":"string","doc":"A job, or `group name`."},{"name":"fromOffset","type":"long"},{"name":"toOffset","type":"long","doc":"The offset after the last one that is missing."}]}},"doc":"Who still needed some of it, and which; empty when nobody did."}]}},"doc":"The newest ones, oldest first."},{"name":"wentBackMark","type":"long","doc":"The highest mark beyond which the log once ended: it went back, and nothing is cut by that mark any more. -1 = never.","default":-1},{"name":"guard","type":"string","doc":"Who wrote it: host/process."},{"name":"atMs","type":"long"}]}',
+    '{"type":"record","name":"LogWatch","namespace":"dev.tidemark","doc":"What guards have seen of a partition that they do not do themselves: where its log began at their first look, and what others removed since. On the marks topic. key = watch/topic/partition.","fields":[{"name":"formatVersion","type":"int","doc":"Version of this stored format; a reader refuses a newer one by name.","default":1},{"name":"topic","type":"string"},{"name":"topicId","type":"string","doc":"Of the incarnation that was looked at."},{"name":"partition","type":"int"},{"name":"firstLogStart","type":"long","doc":"Where the log began when a guard looked first; what had gone before is nobody\'s concern."},{"name":"removals","type":{"type":"array","items":{"type":"record","name":"LogRemoval","fields":[{"name":"fromOffset","type":"long","doc":"The first offset that went."},{"name":"toOffset","type":"long","doc":"Where the log began afterwards."},{"name":"seenAtMs","type":"long","doc":"When a guard noticed."},{"name":"needed","type":{"type":"array","items":{"type":"record","name":"NeededOffsets","fields":[{"name":"holder","type":"string","doc":"A job, or `group name`."},{"name":"fromOffset","type":"long"},{"name":"toOffset","type":"long","doc":"The offset after the last one that is missing."}]}},"doc":"Who still needed some of it, and which; empty when nobody did."}]}},"doc":"The newest ones, oldest first."},{"name":"wentBackMark","type":"long","doc":"The highest mark beyond which the log once ended: it went back, and nothing is cut by that mark any more. -1 = never.","default":-1},{"name":"releases","type":{"type":"array","items":{"type":"record","name":"FloorRelease","fields":[{"name":"holder","type":"string","doc":"The job whose floor holds nothing here any more, whatever the store says."},{"name":"fromOffset","type":"long","doc":"Its floor when it was released: what it still needed from here on may go."},{"name":"atMs","type":"long"}]}},"doc":"Of jobs that have not ended.","default":[]},{"name":"guard","type":"string","doc":"Who wrote it: host/process."},{"name":"atMs","type":"long"}]}',
   'dev.tidemark.LostOffsets':
     '{"type":"record","name":"LostOffsets","namespace":"dev.tidemark","fields":[{"name":"partition","type":"int"},{"name":"first","type":"long"},{"name":"last","type":"long"}]}',
   'dev.tidemark.ParkedRecord':

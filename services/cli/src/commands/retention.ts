@@ -13,12 +13,16 @@ const TOPICS_HELP = 'what is guarded and how much of it is kept, as orders=7d,ch
 const GROUPS = '--groups <groups>';
 const GROUPS_HELP =
   'consumer groups whose committed offsets hold a guarded topic, as orders=billing+analytics (else TIDEMARK_GUARD_GROUPS)';
+const HOLD = '--hold <limits>';
+const HOLD_HELP =
+  'how long a job may hold what the policy would remove, as orders=3d (then an alarm) or orders=3d/7d (then it is released; else TIDEMARK_GUARD_HOLD)';
 const REPAIR = '--repair';
 const REPAIR_HELP = 'set settings that let the broker cut by itself to -1 (else TIDEMARK_GUARD_REPAIR)';
 
 interface GuardOptions {
   readonly topics?: string;
   readonly groups?: string;
+  readonly hold?: string;
   readonly repair?: true;
 }
 
@@ -55,13 +59,18 @@ export function registerRetention(program: Command, { group, command, run }: Reg
 }
 
 function withSettings(command: Command): Command {
-  return command.option(TOPICS, TOPICS_HELP).option(GROUPS, GROUPS_HELP).option(REPAIR, REPAIR_HELP);
+  return command
+    .option(TOPICS, TOPICS_HELP)
+    .option(GROUPS, GROUPS_HELP)
+    .option(HOLD, HOLD_HELP)
+    .option(REPAIR, REPAIR_HELP);
 }
 
-function settingsOf({ topics, groups, repair }: GuardOptions): Readonly<Record<string, string>> {
+function settingsOf({ topics, groups, hold, repair }: GuardOptions): Readonly<Record<string, string>> {
   return {
     ...(topics === undefined ? {} : { TIDEMARK_GUARD_TOPICS: topics }),
     ...(groups === undefined ? {} : { TIDEMARK_GUARD_GROUPS: groups }),
+    ...(hold === undefined ? {} : { TIDEMARK_GUARD_HOLD: hold }),
     ...(repair === undefined ? {} : { TIDEMARK_GUARD_REPAIR: 'true' }),
   };
 }
@@ -94,7 +103,7 @@ function timeTo(atMs: bigint | null | undefined, nowMs: number): string {
 }
 
 /** What does not fit into a table: why the guard leaves a partition alone, and what others took from it. */
-function remarksOn({ topic, partition, guard, removals }: RetentionRow): readonly string[] {
+function remarksOn({ topic, partition, guard, released, removals }: RetentionRow): readonly string[] {
   const place = `${topic}/${partition}`;
   const reasons = guard === null || guard.reason === '' ? [] : [`${place}: ${guard.outcome}: ${guard.reason}`];
   const removed = removals.map(({ fromOffset, toOffset, seenAtMs, needed }) => {
@@ -102,5 +111,9 @@ function remarksOn({ topic, partition, guard, removals }: RetentionRow): readonl
     const what = `${place}: somebody else removed [${fromOffset}, ${toOffset}), seen ${instant(seenAtMs)}`;
     return who === '' ? `${what}; nobody needed it` : `${what}; needed by ${who}`;
   });
-  return [...reasons, ...removed];
+  const freed = released.map(
+    ({ holder, fromOffset, atMs }) =>
+      `${place}: ${holder} held for too long and was released ${instant(atMs)}: what it had not read from ${fromOffset} on may be gone`,
+  );
+  return [...reasons, ...freed, ...removed];
 }

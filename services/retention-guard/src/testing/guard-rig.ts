@@ -41,6 +41,9 @@ const LEASE_TTL_MS = 60_000;
 /** Without limits of the broker's own. */
 export const OURS = { 'retention.ms': '-1', 'retention.bytes': '-1' };
 
+/** A record that was written a moment ago is older than nothing, also when the clock has not ticked since. */
+const aMomentLater = (): number => Date.now() + 1_000;
+
 export class GuardRig {
   readonly parts: GuardRigParts;
   readonly jobLog: JobLog;
@@ -66,13 +69,13 @@ export class GuardRig {
 
   guardParts(
     policies: readonly RetentionPolicy[],
-    changed: Partial<Pick<GuardParts, 'floors' | 'groups' | 'repairs'>> = {},
+    changed: Partial<Pick<GuardParts, 'floors' | 'groups' | 'holds' | 'repairs' | 'nowMs'>> = {},
   ): GuardParts {
     const { cluster } = this.parts;
     const log = { jobs: this.jobLog, marks: createMarkLog(this.parts) };
     const counted = { openReader: () => cluster.openReader(), catalog: this.#counting(cluster.catalog) };
     const { floors } = this.parts;
-    return { cluster: counted, floors, ...log, policies, name: 'a test', nowMs: Date.now, ...changed };
+    return { cluster: counted, floors, ...log, policies, name: 'a test', nowMs: aMomentLater, ...changed };
   }
 
   #counting(catalog: LogCatalog): LogCatalog {

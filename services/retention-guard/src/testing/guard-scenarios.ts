@@ -5,6 +5,7 @@ import { runCycle } from '../cycle.ts';
 import { GuardRig, type GuardRigParts } from './guard-rig.ts';
 
 const EVERYTHING = { ageMs: 0, bytes: undefined };
+const A_DAY_MS = 86_400_000;
 const A_WEEK = { ageMs: 7 * 86_400_000 };
 
 export function guardScenarios(where: string, makeParts: () => Promise<GuardRigParts>): void {
@@ -192,6 +193,62 @@ export function guardScenarios(where: string, makeParts: () => Promise<GuardRigP
         [{ from: 5n, to: 8n, needed: [], isNew: true }],
       ]);
       expect(await removals()).toMatchObject([[{ from: 0n, to: 50n, needed, isNew: false }], []]);
+    });
+
+    it('a job that holds too long is named, and then its floor is released for good, also after the store was lost', async () => {
+      const topic = await rig.parts.newTopic(1);
+      await rig.produce(topic, 0, 100);
+      const distributor = await rig.distribute();
+      const jobId = await rig.submit({ topic });
+      await rig.settle(jobId, { partition: 0, to: 19n });
+      await rig.floorsAre(topic, [20n]);
+      const holds = new Map([[topic, { alarmMs: A_DAY_MS, releaseMs: 3 * A_DAY_MS }]]);
+      const cycleIn = async (days: number) => {
+        const nowMs = () => Date.now() + days * A_DAY_MS;
+        return (await runCycle(rig.guardParts([{ topic, ...EVERYTHING }], { holds, nowMs }))).partitions;
+      };
+      // A little later, so that no record is as young as the clock.
+      const [before] = await cycleIn(0.1);
+      expect(before).toMatchObject({ outcome: 'cut', cutOffsets: 20n });
+      expect([before?.overdue, before?.releases]).toEqual([undefined, undefined]);
+      const overdue = [{ holder: jobId, floor: 20n }];
+      const [late] = await cycleIn(2);
+      expect(late).toMatchObject({ outcome: 'held', overdue });
+      expect(late?.releases).toBeUndefined();
+      const release = { holder: jobId, fromOffset: 20n };
+      expect(await cycleIn(4)).toMatchObject([
+        { outcome: 'cut', cutOffsets: 80n, releases: [{ ...release, isNew: true }] },
+      ]);
+      expect(await rig.logStarts(topic)).toEqual([100n]);
+      // What is durable counts, whatever the clock and the store say.
+      await distributor.stop('a test');
+      await rig.parts.loseStore();
+      await rig.distribute();
+      await rig.floorsAre(topic, [20n]);
+      await rig.produce(topic, 0, 10);
+      expect(await cycleIn(0.1)).toMatchObject([
+        { outcome: 'cut', cutOffsets: 10n, releases: [{ ...release, isNew: false }] },
+      ]);
+      expect(await rig.logStarts(topic)).toEqual([110n]);
+    });
+
+    it('a job that is not released holds the log beside one that is', async () => {
+      const topic = await rig.parts.newTopic(1);
+      await rig.produce(topic, 0, 100);
+      await rig.distribute();
+      const first = await rig.submit({ topic });
+      const pinnedAt = async (jobId: string) => Number((await rig.state(jobId, () => true)).pin?.pinnedAtMs);
+      const older = await pinnedAt(first);
+      await rig.until('a later millisecond', async () => Date.now() > older);
+      const second = await rig.submit({ topic, from: '0:60' });
+      const younger = await pinnedAt(second);
+      // So that the time of the first one is over, and that of the second one just is not.
+      const holds = new Map([[topic, { alarmMs: 0, releaseMs: Math.max(0, younger - older - 1) }]]);
+      const nowMs = () => younger;
+      const [seen] = (await runCycle(rig.guardParts([{ topic, ...EVERYTHING }], { holds, nowMs }))).partitions;
+      expect(seen).toMatchObject({ outcome: 'cut', cutOffsets: 60n, holder: second });
+      expect(seen?.releases).toMatchObject([{ holder: first, fromOffset: 0n }]);
+      expect(await rig.logStarts(topic)).toEqual([60n]);
     });
 
     it('B3: a guarded topic that was deleted stays away, however often it is looked after', async () => {

@@ -93,7 +93,7 @@ export class World {
   /** A guard has looked before: what goes from here on without one of ours is found. */
   async #lookFirst(): Promise<void> {
     const session = await this.marks.openSession();
-    const seen = { firstLogStart: 0n, removals: [], wentBackMark: -1n };
+    const seen = { firstLogStart: 0n, removals: [], wentBackMark: -1n, releases: [] };
     await session.watch([{ formatVersion: 1, ...this.place, ...seen, guard: 'before', atMs: 0n }]);
     await session.close();
   }
