@@ -8,7 +8,7 @@ import type { Confirmed } from './floor-keeper.ts';
 import type { LiveJob } from './job-book.ts';
 import { PLACES_CHECK_EVERY_MS } from './limits.ts';
 import { coveredBy, needsOf, placeKey, type Settled } from './needs.ts';
-import { needsOfAllSeries } from './series-floors.ts';
+import { needsOfAllSeries } from './series-needs.ts';
 import { commit, type Shard } from './shard.ts';
 import { acknowledgedRanges } from './shard-floors.ts';
 

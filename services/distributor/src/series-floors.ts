@@ -1,53 +1,10 @@
-/**
- * What the log must keep between the runs of a series: everything behind its last end, in every partition of the topic, those
- * too that no run has seen. The floor follows a run once that is accepted and holds its window itself.
- */
+/** The floors of series: raised each round, looked for in added partitions, dropped when the series is deleted. */
 import type { SeriesState } from '@tidemark/contracts';
-import type { FloorPlace } from '@tidemark/cursors';
-import { holderOf, JobPhase, neededBySeries } from '@tidemark/jobs';
-import { describeError, monotonicNowMs, toOffset } from '@tidemark/keyspace';
-import type { JobBook } from './job-book.ts';
-import { type Need, placeKey } from './needs.ts';
-import type { SeriesBook } from './series-book.ts';
+import { holderOf } from '@tidemark/jobs';
+import { describeError, monotonicNowMs } from '@tidemark/keyspace';
+import { placeKey } from './needs.ts';
+import { needsOfAllSeries, placesOf } from './series-needs.ts';
 import type { Shard } from './shard.ts';
-
-/** How many partitions a topic has, by topic id, as far as somebody looked. */
-export type PartitionCounts = ReadonlyMap<string, number>;
-
-export interface SeriesFacts {
-  readonly series: SeriesBook;
-  readonly book: JobBook;
-  readonly partitionCounts: PartitionCounts;
-}
-
-export function* needsOfAllSeries(facts: SeriesFacts): Generator<{ holder: string; needs: readonly Need[] }> {
-  for (const state of facts.series.held()) yield { holder: holderOf(state.series), needs: needsOfSeries(state, facts) };
-}
-
-export function needsOfSeries(
-  state: SeriesState,
-  { book, partitionCounts }: Pick<SeriesFacts, 'book' | 'partitionCounts'>,
-): readonly Need[] {
-  const starts = startsOfUnaccepted(state, book);
-  return placesOf(state, partitionCounts).map((place) => {
-    const needed = neededBySeries(state.partitions, place.partition);
-    const start = starts.get(place.partition);
-    return { place, offset: toOffset(start === undefined || start >= needed ? needed : start + 1n) };
-  });
-}
-
-/** A run whose reservation is no floor yet: until then the series holds its window. */
-function startsOfUnaccepted({ liveRun }: SeriesState, book: JobBook): ReadonlyMap<number, bigint> {
-  const run = liveRun === '' ? undefined : book.state(liveRun);
-  if (run === undefined || run.pin === null || run.state !== JobPhase.pinning) return new Map();
-  return new Map(run.pin.partitions.map(({ partition, start }) => [partition, start]));
-}
-
-function placesOf({ definition, topicId, partitions }: SeriesState, counts: PartitionCounts): readonly FloorPlace[] {
-  const seen = partitions.reduce((count, { partition }) => Math.max(count, partition + 1), 0);
-  const length = Math.max(seen, counts.get(topicId) ?? 0);
-  return Array.from({ length }, (_, partition) => ({ topic: definition.request.topic, topicId, partition }));
-}
 
 /** Each round; the keeper asks the store only for what moved, and puts back what somebody removed. */
 export async function raiseSeriesFloors(shard: Shard): Promise<void> {

@@ -15,7 +15,8 @@ import {
 import { timeOf } from './changes.ts';
 import { putAside } from './dead-requests.ts';
 import { pinInTurn } from './pin-turn.ts';
-import { dropSeriesFloors, needsOfSeries } from './series-floors.ts';
+import { dropSeriesFloors } from './series-floors.ts';
+import { needsOfSeries } from './series-needs.ts';
 import { commit, type Shard } from './shard.ts';
 
 type Creation = Extract<SeriesTransition, { kind: 'created' | 'refused' }>;

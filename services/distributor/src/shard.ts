@@ -14,7 +14,7 @@ import type { LookOptions } from './inspection.ts';
 import { JobBook, type LiveJob } from './job-book.ts';
 import { createPatience, type Patience } from './patience.ts';
 import { SeriesBook } from './series-book.ts';
-import { needsOfAllSeries } from './series-floors.ts';
+import { needsOfAllSeries } from './series-needs.ts';
 import { createShardFloors, type ShardFloors } from './shard-floors.ts';
 import type { OnStep } from './steps.ts';
 import type { Tries, WaitingRequest } from './tries.ts';

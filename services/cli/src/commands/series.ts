@@ -110,8 +110,15 @@ function tellCreated(context: Context, definition: SeriesDefinition, answer: Cre
       return fail(ExitCode.usage, answer.faults.join('; '));
     case 'unanswered':
       return unanswered(name, answer.waitedMs);
-    default:
+    case 'malformed':
+    case 'not idempotent':
+    case 'target refused':
+    case 'unknown handler':
+    case 'unknown topic':
+    case 'window refused':
       return tellSubmitted(context, definition.request, answer);
+    default:
+      return assertNever(answer);
   }
 }
 
