@@ -2,18 +2,20 @@
 import { randomUUID } from 'node:crypto';
 import type { JobRequested } from '@tidemark/contracts';
 import { type SubmitAnswer, submitJob, windowLines } from '@tidemark/control';
+import type { Connections } from '@tidemark/control/connect';
 import { newRequest, OnExhausted, OnLost, Ordering, TargetRefusal, WindowRefusal } from '@tidemark/jobs';
 import { assertNever } from '@tidemark/keyspace';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { count, int32 } from '../arguments.ts';
-import { actor, type Context, withConnections } from '../context.ts';
+import { actor, type Context, withConnections, withFloorSight } from '../context.ts';
 import { ExitCode, fail } from '../exit-code.ts';
 import { jobJson, stateText } from '../job-output.ts';
 import { printOne } from '../output.ts';
 import type { CommonOptions, Registrar } from '../registrar.ts';
-import { exitCodeOfRefusal, FROM_HELP, orFail, TO_HELP, windowJson } from './window.ts';
+import { type PreviewCliOptions, previewJson, previewLines, previewOf, withPreviewOptions } from '../window-preview.ts';
+import { exitCodeOfRefusal, FROM_HELP, orFail, TO_HELP } from './window.ts';
 
-interface SubmitCliOptions extends RequestCliOptions, Pick<CommonOptions, 'dryRun'> {
+interface SubmitCliOptions extends RequestCliOptions, PreviewCliOptions, Pick<CommonOptions, 'dryRun'> {
   readonly id?: string;
   readonly to: string;
   readonly wait: boolean;
@@ -58,19 +60,44 @@ export function registerSubmit(job: Command, { command, run }: Registrar): void 
   withRequestOptions(submit)
     .option('--to <place>', TO_HELP, DEFAULTS.to)
     .option('--no-wait', 'do not wait until the window is pinned');
+  withPreviewOptions(submit);
   run(submit, async (context, _: [], options: SubmitCliOptions) =>
     withConnections(context, async (connections) => {
       const { id = `job-${randomUUID()}`, to } = options;
       const request = { ...requestOf(id, options), to };
+      if (options.dryRun) return tellPlanned(context, connections, { request, options });
+      if (options.count || options.recordsPerSecond !== undefined)
+        fail(ExitCode.usage, '--count and --records-per-second tell what a job would take: they need --dry-run');
       const answer = await submitJob(connections, request, {
         allowUnknownHandler: options.allowUnknownHandler,
-        dryRun: options.dryRun,
         signal: context.terminal.signal,
         ...(options.wait ? {} : { answerTimeoutMs: 0 }),
       });
       return tellSubmitted(context, request, answer);
     }),
   );
+}
+
+/** Asks everything that a submit asks, and the log and the floors besides; writes nothing. */
+function tellPlanned(
+  context: Context,
+  connections: Connections,
+  { request, options }: { readonly request: JobRequested; readonly options: SubmitCliOptions },
+): Promise<ExitCode> {
+  const { allowUnknownHandler } = options;
+  const { jobId, handler, topic, rate } = request;
+  return withFloorSight(context, async (sight) => {
+    const floors = sight.kind === 'known' ? sight.floors : undefined;
+    const answer = await submitJob(connections, request, { allowUnknownHandler, dryRun: true, floors });
+    if (answer.kind !== 'dry run') return tellSubmitted(context, request, answer);
+    const { plan, ranges } = answer;
+    const timed = await previewOf(context, connections, { plan, floors: sight, options, handler, ratePerSecond: rate });
+    printOne(context.terminal, context.format, { jobId, dryRun: true, ranges, ...previewJson(timed) }, () => [
+      `would cover ${timed.preview.sum.offsets} offsets of ${topic} in ${ranges} ranges; nothing was requested`,
+      ...previewLines(timed),
+    ]);
+    return ExitCode.ok;
+  });
 }
 
 /** Those of `RequestCliOptions`. */
@@ -170,19 +197,11 @@ export function tellSubmitted({ terminal, format }: Context, request: JobRequest
       ]);
       return ExitCode.ok;
     }
-    case 'dry run': {
-      const offsets = answer.plan.partitions.reduce((sum, { start, end }) => sum + (end - start), 0n);
-      printOne(
-        terminal,
-        format,
-        { jobId, dryRun: true, ranges: answer.ranges, offsets, window: windowJson(answer.plan) },
-        () => [
-          `would cover ${offsets} offsets of ${request.topic} in ${answer.ranges} ranges; nothing was requested`,
-          ...windowLines(answer.plan.partitions),
-        ],
-      );
+    case 'dry run':
+      printOne(terminal, format, { jobId, dryRun: true, ranges: answer.ranges }, () => [
+        `would be ${answer.ranges} ranges of ${request.topic}; nothing was requested`,
+      ]);
       return ExitCode.ok;
-    }
     case 'requested':
       printOne(terminal, format, { jobId, state: 'REQUESTED' }, () => [`${jobId}  requested`]);
       return ExitCode.ok;
@@ -224,7 +243,8 @@ function unknownHandler(handler: string, known: readonly string[]): string {
   return `no worker has announced a handler ${handler} (${others}); "tidemark worker --handlers FILE" runs one, --allow-unknown-handler waits for it`;
 }
 
-function parameter(text: string, before: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+/** Parses `--param`, which may be repeated. */
+export function parameter(text: string, before: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
   if (name === undefined || value === undefined) throw new InvalidArgumentError('It must be name=value.');
   return { ...before, [name]: value };
