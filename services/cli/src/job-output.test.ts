@@ -16,6 +16,7 @@ function range(start: number, fields: Partial<WaitingRangeView> = {}): WaitingRa
     cursor: toOffset(start + 1),
     status: 'done',
     note: '',
+    lost: [],
     parked: [],
     counters: { ...NO_COUNTS, ok: 1n },
     owner: '',
