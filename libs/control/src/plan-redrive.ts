@@ -115,8 +115,6 @@ class Newest {
   /** In the order of the log. */
   add(letter: DeadLetter): void {
     const { edit, record, topicId = '' } = letter;
-    const fate = this.#fateOf(letter, record.offset);
-    if (fate === LetterFate.formerTopic) return;
     const place = placeText(letter.origin);
     const id = `${topicId}/${place}`;
     const known = this.#byRecord.get(id) ?? { place, edit: 0, offset: undefined, taken: 0 };
@@ -125,7 +123,7 @@ class Newest {
       known.edit = edit;
       known.offset = undefined;
     }
-    if (fate !== LetterFate.taken) return;
+    if (this.#fateOf(letter, record.offset) !== LetterFate.taken) return;
     known.taken += 1;
     if (edit === known.edit) known.offset = record.offset;
   }
