@@ -48,7 +48,10 @@ type Defaulted =
   | 'proofTrustMs'
   | 'onStep'
   | 'metrics';
-export type DistributorOptions = Omit<DistributorParts, Defaulted | 'poison' | 'topicIds' | 'isStarted' | 'progress'> &
+export type DistributorOptions = Omit<
+  DistributorParts,
+  Defaulted | 'poison' | 'poisonedSeries' | 'topicIds' | 'isStarted' | 'progress'
+> &
   Partial<Pick<DistributorParts, Defaulted>>;
 
 /** `standby`: another one works. With a leadership this one takes over when that is silent; without it has ended. */
@@ -114,6 +117,7 @@ function withDefaults(options: DistributorOptions, isStarted: () => boolean): Di
     metrics: undefined,
     ...options,
     poison: new Map(),
+    poisonedSeries: new Map(),
     topicIds: new Map(),
     isStarted,
     progress: { checkpointAtMs: undefined },

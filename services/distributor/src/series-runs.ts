@@ -18,7 +18,7 @@ import {
   type TransitionTime,
   transition,
 } from '@tidemark/jobs';
-import { ErrorClass, isOutage, TidemarkError } from '@tidemark/keyspace';
+import { describeError, ErrorClass, isOutage, TidemarkError } from '@tidemark/keyspace';
 import { timeOf } from './changes.ts';
 import { createJob } from './create-job.ts';
 import { SERIES_RUNS_PER_ROUND_MAX } from './limits.ts';
@@ -32,6 +32,7 @@ import { createTries, type Tried, type Tries } from './tries.ts';
 export async function tendSeries(shard: Shard): Promise<void> {
   if (shard.series.all().length === 0) return;
   await noteEndedRuns(shard);
+  await stopPoisoned(shard);
   const nowMs = BigInt(shard.parts.nowMs());
   const due = shard.series
     .active()
@@ -41,7 +42,11 @@ export async function tendSeries(shard: Shard): Promise<void> {
     .sort((a, b) => Number(a.dueAtMs - b.dueAtMs));
   for (const state of due.slice(0, SERIES_RUNS_PER_ROUND_MAX)) {
     if (shard.signal.aborted) return;
-    await beginRun(shard, state);
+    await beginRun(shard, state).catch((error: unknown) => {
+      if (error instanceof TidemarkError && error.class === ErrorClass.data)
+        shard.parts.poisonedSeries.set(state.series, describeError(error));
+      throw error;
+    });
   }
   await lookForPartitions(shard);
   await raiseSeriesFloors(shard);
@@ -63,6 +68,21 @@ async function noteEndedRuns(shard: Shard): Promise<void> {
     changes.push(change);
   }
   if (changes.length > 0) await commitSeries(shard, changes);
+}
+
+/** A run whose transaction the broker refuses for its content would stop all others for ever. */
+async function stopPoisoned(shard: Shard): Promise<void> {
+  const { poisonedSeries, logger } = shard.parts;
+  for (const [series, why] of poisonedSeries) {
+    const state = shard.series.state(series);
+    const event = { kind: 'stopped', reason: `NOT_STORABLE: its next run could not be written: ${why}` } as const;
+    const answer = moveSeries(state, event, timeOf(shard));
+    if (answer.kind === 'moved') {
+      await commitSeries(shard, [answer]);
+      logger.warn({ series, reason: answer.state.reason }, 'series.stopped');
+    }
+    poisonedSeries.delete(series);
+  }
 }
 
 async function beginRun(shard: Shard, state: SeriesState): Promise<void> {

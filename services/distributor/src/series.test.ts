@@ -1,6 +1,6 @@
 /** The rules of series on the in-memory twins; what they need of real services is in testing/series-scenarios.ts. */
 import type { JobState, SeriesState } from '@tidemark/contracts';
-import { toOffset } from '@tidemark/keyspace';
+import { ErrorClass, TidemarkError, toOffset } from '@tidemark/keyspace';
 import { waitFor } from '@tidemark/testkit';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -193,6 +193,22 @@ describe('a run that does not complete', () => {
     expect(await rig.seriesState('orphan', ({ orderIds }) => orderIds.includes(resume))).toMatchObject({
       status: 'STOPPED',
     });
+  });
+
+  it('a run that cannot be written stops its series, and nothing else', async () => {
+    const { frozen, release } = await rig.startFrozenAt('job.before-commit');
+    await rig.produce(topic, 0, numbers(10));
+    await rig.createSeries('large', { topic });
+    await rig.orderSeries('large', 'run');
+    await frozen;
+    const refused = { code: 'RECORD_REFUSED', class: ErrorClass.data, message: 'the record is too large' };
+    parts.cluster.faults.failNext('commit', new TidemarkError(refused));
+    release();
+    expect(await rig.seriesState('large', stopped)).toMatchObject({
+      reason: 'NOT_STORABLE: its next run could not be written: the record is too large',
+      runs: 0n,
+    });
+    await rig.state(await rig.request({ topic }), 'RUNNING');
   });
 
   it('records that somebody else removed between two runs are no part of the chain', async () => {

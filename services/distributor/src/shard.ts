@@ -53,6 +53,8 @@ export interface DistributorParts {
   readonly onStep: OnStep;
   /** Requests that made a transaction fail, by offset: the next session puts them aside instead of failing again. */
   readonly poison: Map<bigint, PoisonedRequest>;
+  /** Series whose run made a transaction fail, by name, with the reason: the next session stops them instead of failing again. */
+  readonly poisonedSeries: Map<string, string>;
   /** Ids of our topics as the first session found them. */
   readonly topicIds: Map<string, string>;
   readonly isStarted: () => boolean;
