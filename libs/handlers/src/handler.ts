@@ -93,9 +93,9 @@ export interface VerifyContext extends Pick<HandlerContext, 'jobId' | 'parameter
 }
 
 /**
- * Looks and changes nothing. Gets records that a job has passed, in offset order and decoded as for `handle`, at most `batchRecordsMax` (else 1,000) of one
- * partition; answers with one verdict for each, in their order. It runs for several partitions at the same time. What it throws
- * makes its records unknown; the audit goes on with the next ones.
+ * Looks and changes nothing. Gets records that a job has passed, in offset order and decoded as for `handle`, at most
+ * `batchRecordsMax` (else 1,000) of one partition; answers with one verdict for each, in their order. It runs for several
+ * partitions at the same time. What it throws makes its records unknown; the audit goes on with the next ones.
  */
 export type Verify<Payload> = (
   events: readonly HandlerEvent<Payload>[],

@@ -15,6 +15,7 @@ it.each<[string, unknown, RegExp]>([
   ['a hole', [present(), undefined], /something else at place 1/],
   ['a word', ['present', present()], /something else at place 0/],
   ['a record that is there once, as a duplicate', [present(), duplicate(1)], /something else at place 1/],
+  ['an unknown without a reason', [present(), { kind: 'unknown' }], /something else at place 1/],
   ['a number that is none', [duplicate(Number.NaN), present()], /something else at place 0/],
 ])('refuses %s', (_, answer, message) => {
   expect(() => checkedVerdicts(answer, 2)).toThrow(expect.objectContaining({ code: 'BAD_VERDICT', class: 'data' }));

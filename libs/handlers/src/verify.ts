@@ -36,19 +36,11 @@ export function checkedVerdicts(answer: unknown, count: number): readonly Verdic
 }
 
 function isVerdict(candidate: unknown): candidate is Verdict {
-  const verdict = candidate as Verdict | null | undefined;
-  switch (verdict?.kind) {
-    case 'present':
-    case 'missing':
-    case 'none due':
-    case 'unknown':
-      return true;
-    case 'duplicate':
-      return Number.isSafeInteger(verdict.count) && verdict.count >= 2;
-    case undefined:
-    default:
-      return false;
-  }
+  if (typeof candidate !== 'object' || candidate === null) return false;
+  const { kind, count, reason } = candidate as { readonly [field: string]: unknown };
+  if (kind === 'duplicate') return Number.isSafeInteger(count) && Number(count) >= 2;
+  if (kind === 'none due' || kind === 'unknown') return typeof reason === 'string';
+  return kind === 'present' || kind === 'missing';
 }
 
 function badVerdict(count: number, what: string): TidemarkError {

@@ -1,6 +1,6 @@
 /** Handlers whose effects an audit can ask for. */
 import { defineHandler, done, duplicate, idempotencyKey, missing, noneDue, present, unknown } from '@tidemark/handlers';
-import { classifyPostgres, insertEachOnce } from '@tidemark/handlers/postgres';
+import { classifyPostgres, insertEachOnce, verifyRows } from '@tidemark/handlers/postgres';
 import { services } from '@tidemark/testkit';
 import { Pool } from 'pg';
 
@@ -27,19 +27,11 @@ export const ledger = defineHandler({
       key: ['event'],
       rows: events.map((event) => ({ event: idempotencyKey(event) })),
     }),
-  async verify(events, { parameters }) {
-    const keys = events.map((event) => idempotencyKey(event));
-    const { rows } = await (pool ?? new Pool()).query<{ event: string; count: number }>(
-      `select event, count(*)::int as count from ${parameters['table']} where event = any($1) group by 1`,
-      [keys],
-    );
-    const counts = new Map(rows.map(({ event, count }) => [event, count]));
-    return keys.map((key) => {
-      const count = counts.get(key) ?? 0;
-      if (count === 0) return missing();
-      return count === 1 ? present() : duplicate(count);
-    });
-  },
+  verify: async (events, { parameters }) =>
+    await verifyRows(pool ?? new Pool(), {
+      table: parameters['table'] ?? '',
+      keys: events.map((event) => ({ event: idempotencyKey(event) })),
+    }),
 });
 
 /** Its verdict is the text of the record. */
