@@ -75,10 +75,10 @@ export async function submitJob(
 export async function checkRequest(
   parts: Pick<ControlParts, 'cluster' | 'schedule' | 'namespace'>,
   request: JobRequested,
-  options: Pick<SubmitOptions, 'allowUnknownHandler'> & { readonly states: ReadonlyMap<string, JobState> },
+  options: Pick<SubmitOptions, 'allowUnknownHandler' | 'floors'> & { readonly states: ReadonlyMap<string, JobState> },
 ): Promise<RequestCheck> {
   const plan = await planWindow(
-    { catalog: parts.cluster.catalog, states: async () => options.states },
+    { catalog: parts.cluster.catalog, states: async () => options.states, floors: options.floors },
     {
       topic: request.topic,
       from: request.from,
