@@ -60,7 +60,7 @@ it('shows floors and their holders, and one cycle of the guard leaves what is he
     return { code, answers: answers.map((line) => JSON.parse(line) as unknown) };
   };
   const first = await cycle();
-  expect(first.code).toBe(0);
+  expect(first).toMatchObject({ code: 0 });
   expect(first.answers).toMatchObject([
     { partition: 0, outcome: 'cut', cutOffsets: '2', floor: '2', holder: 'slow' },
     { partition: 1 },

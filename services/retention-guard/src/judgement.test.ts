@@ -103,6 +103,7 @@ it('insists on every job that has not ended and covers the partition of this inc
   expect(requiredAt(states, { ...place, topicId: 'recreated' })).toEqual([]);
   expect(isCoveredBy(states, place)).toBe(true);
   expect(isCoveredBy(states, { ...place, partition: 2 })).toBe(false);
+  expect(isCoveredBy([job('empty', 'COMPLETED', 4n)], place)).toBe(false);
 });
 
 it('a series needs a floor in every partition of its topic, seen or not, until it is deleted', () => {

@@ -107,9 +107,13 @@ export function requiredAt(
   return holders;
 }
 
+/** An empty window reads nothing, and the distributor fills no floors for it. */
 export function isCoveredBy(jobs: Iterable<JobState>, place: FloorPlace, series: Iterable<SeriesState> = []): boolean {
   for (const state of series) if (isOf(state, place)) return true;
-  for (const state of jobs) if (windowAt(state, place) !== undefined) return true;
+  for (const state of jobs) {
+    const window = windowAt(state, place);
+    if (window !== undefined && window.end > window.start) return true;
+  }
   return false;
 }
 
