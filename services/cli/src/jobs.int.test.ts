@@ -266,3 +266,28 @@ it('resolves a window without a job, and says what was clamped', async () => {
     clamped: expect.stringMatching(/99 is beyond the log/),
   });
 });
+
+it('a dry run tells the time by the newest finished job of the handler, and what else holds the log, and requests nothing', async () => {
+  await run('job', 'wait', 'newer', '--timeout', '30'); // Of the test before: else it may be the newest.
+  await submit('pace', 'count');
+  await run('job', 'wait', 'pace', '--timeout', '30');
+  expect((await submit('holds', 'later', '--allow-unknown-handler', '--from', '0:2')).exitCode).toBe(0);
+  const dry = (): Promise<CliRun> => submit('dry', 'count', '--dry-run', '-o', 'json');
+  const plan = parsed(await dry());
+  expect(plan).toMatchObject({
+    dryRun: true,
+    time: {
+      kind: 'about',
+      source: expect.stringMatching(/^job pace, the newest finished one of handler count: 4 records in /),
+    },
+    partitions: [
+      { floor: { offset: '0', heldOffsets: '4', moreOffsets: '2', lowestNow: { holder: 'holds', offset: '2' } } },
+      {},
+    ],
+    floorsUnknown: '',
+  });
+  // The one before left no floor behind.
+  expect(parsed(await dry())).toEqual(plan);
+  expect((await run('job', 'show', 'dry')).exitCode).toBe(3);
+  await run('job', 'cancel', 'holds', '--yes');
+});

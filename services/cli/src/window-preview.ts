@@ -145,8 +145,13 @@ const WINDOW_COLUMNS: readonly Column<WindowRow>[] = [
   { title: 'OFFSETS', of: ({ offsets }) => offsets, align: 'right' },
   { title: 'RECORDS', of: ({ matched }) => amountText(matched), align: 'right' },
   { title: 'BYTES', of: ({ bytes }) => amountText(bytes), align: 'right' },
-  { title: 'CLAMPED', of: ({ clamped, cutShort }) => [clamped, cutShort].filter((text) => text !== '').join('; ') },
+  { title: 'CLAMPED', of: noteOf },
 ];
+
+function noteOf({ offsets, clamped, cutShort }: WindowRow): string {
+  if (offsets === 0n && clamped === '') return 'empty';
+  return [clamped, cutShort].filter((text) => text !== '').join('; ');
+}
 
 /** Of a sum only the amounts are known. */
 type HeldRow = Pick<FloorCost, 'oldestMs' | 'heldOffsets' | 'heldBytes' | 'moreOffsets' | 'moreBytes'> & {
