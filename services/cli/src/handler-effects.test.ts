@@ -1,5 +1,6 @@
 import type { Codec } from '@tidemark/contracts';
 import type { RecordEffect } from '@tidemark/control';
+import { deadLetterHeaders } from '@tidemark/jobs';
 import { sampleRequest, sampleState } from '@tidemark/jobs/testing';
 import { ErrorClass, TidemarkError, toOffset } from '@tidemark/keyspace';
 import type { LogRecord } from '@tidemark/log';
@@ -22,16 +23,16 @@ async function effectsOf(
   values: readonly (string | null)[],
   notes: string[] = [],
 ): Promise<readonly RecordEffect[]> {
-  return await ask(handler, (effects) => effects.effectsOf(0, values.map(recordOf)), notes);
+  return await ask(handler, (effects) => effects.effectsOf(0, values.map(recordOf)), { notes });
 }
 
 async function ask<T>(
   handler: string,
   work: Parameters<typeof withHandlerEffects<T>>[1],
-  notes: string[] = [],
+  { notes = [], topic = 'orders' }: { readonly notes?: string[]; readonly topic?: string } = {},
 ): Promise<T> {
   const terminal = { note: (line: string) => void notes.push(line), signal: new AbortController().signal };
-  const state = sampleState({ request: sampleRequest({ topic: 'orders', handler }) });
+  const state = sampleState({ request: sampleRequest({ topic, handler }) });
   return await withHandlerEffects({ terminal, codec: CODEC as Codec, state, files: [FILE] }, work);
 }
 
@@ -64,7 +65,19 @@ describe('withHandlerEffects', () => {
       { kind: 'missing' },
       { kind: 'found', count: 1n },
     ]);
-    expect(await effectsOf('decoded', ['bad'])).toMatchObject([{ kind: 'unknown' }]);
+    expect(await effectsOf('decoded', ['bad'])).toEqual([{ kind: 'unknown', reason: 'not decodable: no framing' }]);
+  });
+
+  it('asks for the effect of a dead letter by the record that it is of', async () => {
+    const origin = { topic: 'orders', partition: 3, offset: 41n };
+    const letter = {
+      ...recordOf('x', 0),
+      headers: deadLetterHeaders({ headers: [], origin, fields: {}, error: 'bad' }),
+    };
+    const look = (topic: string): Promise<readonly RecordEffect[]> =>
+      ask('placed', (effects) => effects.effectsOf(0, [letter]), { topic });
+    expect(await look('orders.dlq')).toEqual([{ kind: 'unknown', reason: 'orders/3/41' }]);
+    expect(await look('others')).toEqual([{ kind: 'unknown', reason: 'others/0/0' }]);
   });
 
   it('says whether the handler is idempotent', async () => {
@@ -75,7 +88,7 @@ describe('withHandlerEffects', () => {
   it('names the handlers that a file exports instead, and what to do for one without a verify', async () => {
     await expect(effectsOf('count', [])).rejects.toMatchObject({
       exitCode: 3,
-      message: `job job-1 is of handler count, and ${FILE} exports decoded, ledger, silent, spoken: name the file that exports it`,
+      message: `job job-1 is of handler count, and ${FILE} exports decoded, ledger, placed, silent, spoken: name the file that exports it`,
     });
     await expect(effectsOf('silent', [])).rejects.toMatchObject({
       exitCode: 5,

@@ -127,6 +127,17 @@ describe('a handler that fails', () => {
     expect(calls).toBe(ASK_FAILURES_MAX);
   });
 
+  it('is asked on where failures are not in a row', async () => {
+    let calls = 0;
+    const ask = async (_: number, records: readonly LogRecord[]): Promise<readonly RecordEffect[]> => {
+      if (++calls % ASK_FAILURES_MAX !== 0) throw new Error('hiccup');
+      return records.map(() => FOUND);
+    };
+    const source = askedEffects(ask, { timeoutMs: PATIENCE_MS });
+    for (let call = 1; call < ASK_FAILURES_MAX * 3; call++) await source.effectsOf(0, [first]);
+    expect(await source.effectsOf(0, [first])).toEqual([FOUND]);
+  });
+
   it('is not waited for longer than its time, and told so', async () => {
     let told: AbortSignal | undefined;
     const ask = (_: number, __: readonly LogRecord[], signal: AbortSignal): Promise<never> => {

@@ -68,7 +68,19 @@ export const decoded = defineHandler<{ readonly id: bigint }>({
   input: 'avro',
   idempotent: true,
   handle: () => done(),
-  verify: (events) => events.map(({ payload }) => (payload === null || payload.id > 0n ? present() : missing())),
+  verify(events) {
+    if (events.length === 0) throw new Error('asked for nothing');
+    return events.map(({ payload }) => (payload === null || payload.id > 0n ? present() : missing()));
+  },
+});
+
+/** Tells which record it was asked for. */
+export const placed = defineHandler({
+  name: 'placed',
+  input: 'raw',
+  idempotent: true,
+  handle: () => done(),
+  verify: (events) => events.map((event) => unknown(idempotencyKey(event))),
 });
 
 export const silent = defineHandler({ name: 'silent', input: 'raw', idempotent: true, handle: () => done() });
