@@ -92,7 +92,7 @@ it('P10: asks the handler for the effects, and names a planted loss and a plante
   const blind = await audit('whole');
   await pool.query(`alter table ${table}_away rename to ${table}`);
   expect(blind.out.join('\n')).toMatch(
-    /unprovable: .* effect is unknown: 5; offsets 0 to 4: relation .* does not exist/,
+    /unprovable: .* effect is unknown: 5; offsets 0 to 4: .*audit_.* does not exist/,
   );
   expect(blind.exitCode).toBe(8);
 });
@@ -110,6 +110,12 @@ it('B1: a job that passed a foreign truncation adds up, with the exact interval'
     ranges: [{ lost: [{ first: '0', last: '2' }] }],
   });
   expect((await audit('cut')).out).toContain('lost       3 offsets: 0:0 to 2');
+});
+
+it('says that nothing is proved when it is stopped', async () => {
+  const stopped = await cli(['job', 'audit', 'whole', '--handlers', HANDLERS], env, { signal: AbortSignal.abort() });
+  expect(stopped).toMatchObject({ exitCode: 1, out: [] });
+  expect(stopped.notes.join('')).toMatch(/the audit was stopped before its end: nothing is proved/);
 });
 
 it('says what to do when the file does not export the handler, and takes one source of effects', async () => {

@@ -1,6 +1,6 @@
 /** On the log in memory: what the audit says of right numbers, of planted wrong ones, and of what is gone. */
 import type { Counters } from '@tidemark/contracts';
-import { NO_COUNTS } from '@tidemark/keyspace';
+import { IDENTITY_TERMS, NO_COUNTS } from '@tidemark/keyspace';
 import { beforeEach, expect, it } from 'vitest';
 import { type AuditedLog, checkpointOf, createAuditedLog, messagesOf, RIGHT } from '../testing/audited-log.ts';
 
@@ -31,6 +31,18 @@ it.each<[string, Partial<Counters>, RegExp]>([
   const audit = await log.audited({ ...RIGHT, ...wrong });
   expect(audit.verdict).toBe('broken');
   expect(messagesOf(audit)).toMatch(message);
+});
+
+/** Who was skipped nobody keeps: only the effects can tell (see audit-effects.test.ts). */
+const INDISTINGUISHABLE = new Set(['ok to skipped', 'skipped to ok']);
+
+const SHIFTS = IDENTITY_TERMS.flatMap((from) =>
+  IDENTITY_TERMS.filter((to) => to !== from && (RIGHT[from] ?? 0n) > 0n).map((to) => ({ from, to })),
+).filter(({ from, to }) => !INDISTINGUISHABLE.has(`${from} to ${to}`));
+
+it.each(SHIFTS)('P10: finds one offset that is counted as $to instead of $from', async ({ from, to }) => {
+  const wrong = { ...RIGHT, [from]: (RIGHT[from] ?? 0n) - 1n, [to]: (RIGHT[to] ?? 0n) + 1n };
+  expect((await log.audited(wrong)).verdict).toBe('broken');
 });
 
 it('finds a state that says another sum than its ranges, and a hole between ranges', async () => {
