@@ -203,7 +203,9 @@ describe('jobs', () => {
   it('a window that lies outside the log: clamped to nothing, and said', async () => {
     const beyond = await run('window', topic, '--from', '0:500', '--to', '0:900');
     expect(beyond.exitCode).toBe(0);
-    expect(beyond.out.join('\n')).toMatch(/start 500 is beyond the log, which ends at 2; end 900 is beyond the log/);
+    expect(beyond.out.join('\n')).toMatch(
+      /clamped: start 500 is beyond the log, which ends at 2; end 900 is beyond the log/,
+    );
     expect(beyond.out.at(-1)).toBe('it would hold nothing of the log');
     const later = await run('window', topic, '--from', '2100-01-01T00:00:00Z');
     expect(later.out.join('\n')).toMatch(/0 +- +- +0 +0 +0 +empty/);

@@ -145,12 +145,12 @@ const WINDOW_COLUMNS: readonly Column<WindowRow>[] = [
   { title: 'OFFSETS', of: ({ offsets }) => offsets, align: 'right' },
   { title: 'RECORDS', of: ({ matched }) => amountText(matched), align: 'right' },
   { title: 'BYTES', of: ({ bytes }) => amountText(bytes), align: 'right' },
-  { title: 'CLAMPED', of: noteOf },
+  { title: 'NOTE', of: noteOf },
 ];
 
 function noteOf({ offsets, clamped, cutShort }: WindowRow): string {
-  if (offsets === 0n && clamped === '') return 'empty';
-  return [clamped, cutShort].filter((text) => text !== '').join('; ');
+  const notes = [...(clamped === '' ? [] : [`clamped: ${clamped}`]), ...(cutShort === '' ? [] : [cutShort])];
+  return offsets === 0n && notes.length === 0 ? 'empty' : notes.join('; ');
 }
 
 /** Of a sum only the amounts are known. */
