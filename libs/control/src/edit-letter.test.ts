@@ -71,6 +71,24 @@ it('keeps the order of the key: later letters of it are copied behind, those tha
   ]);
 });
 
+it('keeps a correction that gave a later record another key: its old letter is not copied over it', async () => {
+  await writeLetters(cluster, [{ offset: 1 }, { offset: 2 }, { offset: 3 }]);
+  await edit({ offset: 1n, key: Buffer.from('other'), value: Buffer.from('corrected') });
+  await edit({ offset: 0n, value: Buffer.from('new') });
+  expect((await all()).slice(3).map(line)).toEqual([
+    '0:2 edit 1 other corrected',
+    '0:1 edit 1 k new',
+    '0:3 edit 1 k v3',
+  ]);
+});
+
+it('does not take letters before the one that is edited for followers of it, however many there are', async () => {
+  const before = Array.from({ length: EDIT_FOLLOWERS_MAX + 1 }, (_, offset) => ({ offset }));
+  await writeLetters(cluster, [...before, { offset: EDIT_FOLLOWERS_MAX + 1 }]);
+  const answer = await edit({ offset: BigInt(EDIT_FOLLOWERS_MAX + 1), value: null });
+  expect(answer).toMatchObject({ kind: 'planned', copies: [{}] });
+});
+
 it('copies nothing behind a record that gets another key, or that has none', async () => {
   await writeLetters(cluster, [{ offset: 1 }, { offset: 2 }, { offset: 3, key: null }, { offset: 4, key: null }]);
   await edit({ offset: 0n, key: Buffer.from('other') });

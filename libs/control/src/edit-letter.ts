@@ -88,16 +88,14 @@ async function planEdit(
   const keepsKey = isSame(key, letter.record.key);
   if (keepsKey && isSame(value, letter.record.value)) return { kind: 'nothing changes' };
 
-  const newest = new NewestLetters(offset);
+  const newest = new NewestLetters(letter, { withKey: keepsKey });
   const window = { partition, start: cursorBefore(bounds.logStartOffset), end: cursorBefore(bounds.highWatermark) };
   for await (const item of readWindow(cluster, letters, [window], signal === undefined ? {} : { signal })) {
     if (item.kind === 'cut short') return { kind: 'cut short', reason: item.reason };
     const facts = deadLetterFacts(item.record.headers);
     if (facts === undefined || facts.form === 'pointer') continue;
-    const found = { ...facts, partition, record: item.record };
-    // Under another key nothing has to wait for the copy.
-    if (isOfOneRecord(letter, found) || (keepsKey && isOfOneKey(letter, found))) newest.add(found);
-    if (newest.isTooMany) return { kind: 'too many followers', records: newest.records, bytes: newest.bytes };
+    newest.add({ ...facts, partition, record: item.record });
+    if (newest.isTooMany) return { kind: 'too many followers', records: newest.followers, bytes: newest.bytes };
   }
   const counts = newest.of(letter);
   if (counts !== offset) return { kind: 'not the newest', newest: placeText({ partition, offset: counts }) };
@@ -112,38 +110,51 @@ function changeOf({ key, value }: LetterEdit): { readonly key?: Buffer | null; r
   return { ...(key === undefined ? {} : { key }), ...(value === undefined ? {} : { value }) };
 }
 
-/** Of each record the letter that counts: the most corrected, and of those the last. Only what lies behind a place is kept whole. */
+interface NewestLetter {
+  readonly edit: number;
+  readonly offset: bigint;
+  /** Of one that has to be copied behind. */
+  readonly follower?: DeadLetter;
+}
+
+/** Of each record the letter that counts: the most corrected, and of those the last. Only followers are kept whole. */
 class NewestLetters {
-  readonly #place: bigint;
+  readonly #edited: DeadLetter;
+  readonly #withKey: boolean;
   /** In the order of the log, by where the one that counts lies. */
-  readonly #byRecord = new Map<
-    string,
-    { readonly edit: number; readonly offset: bigint; readonly letter?: DeadLetter }
-  >();
+  readonly #byRecord = new Map<string, NewestLetter>();
+  followers = 0;
   bytes = 0;
 
-  constructor(place: bigint) {
-    this.#place = place;
-  }
-
-  get records(): number {
-    return this.#byRecord.size;
+  /** `withKey`: also of records of its key. Under another key nothing has to wait for the copy. */
+  constructor(edited: DeadLetter, { withKey }: { readonly withKey: boolean }) {
+    this.#edited = edited;
+    this.#withKey = withKey;
   }
 
   get isTooMany(): boolean {
-    return this.records > EDIT_FOLLOWERS_MAX || this.bytes > EDIT_FOLLOWERS_BYTES_MAX;
+    return this.followers > EDIT_FOLLOWERS_MAX || this.bytes > EDIT_FOLLOWERS_BYTES_MAX;
   }
 
   add(letter: DeadLetter): void {
     const id = recordId(letter);
     const known = this.#byRecord.get(id);
     const { edit, record } = letter;
+    const isOfKey = this.#withKey && isOfOneKey(this.#edited, letter);
+    // A record of the key that was corrected to have another one is none of it any more.
+    if (known === undefined && !isOfKey && id !== recordId(this.#edited)) return;
     if (known !== undefined && known.edit > edit) return;
-    this.bytes -= known?.letter === undefined ? 0 : sizeOf(known.letter);
+    this.#count(known?.follower, -1);
     this.#byRecord.delete(id);
-    const isBehind = record.offset > this.#place;
-    this.bytes += isBehind ? sizeOf(letter) : 0;
-    this.#byRecord.set(id, { edit, offset: record.offset, ...(isBehind ? { letter } : {}) });
+    const follower = isOfKey && record.offset > this.#edited.record.offset ? letter : undefined;
+    this.#count(follower, 1);
+    this.#byRecord.set(id, { edit, offset: record.offset, ...(follower && { follower }) });
+  }
+
+  #count(follower: DeadLetter | undefined, sign: 1 | -1): void {
+    if (follower === undefined) return;
+    this.followers += sign;
+    this.bytes += sign * sizeOf(follower);
   }
 
   /** Where the letter lies that counts for the record of this one. */
@@ -152,7 +163,7 @@ class NewestLetters {
   }
 
   behind(): readonly DeadLetter[] {
-    return [...this.#byRecord.values()].flatMap(({ letter }) => (letter === undefined ? [] : [letter]));
+    return [...this.#byRecord.values()].flatMap(({ follower }) => (follower === undefined ? [] : [follower]));
   }
 }
 
@@ -175,10 +186,6 @@ function copyOf(
 /** A topic that was created again has other records at the same places. */
 function recordId({ topicId = '', origin }: DeadLetter): string {
   return `${topicId}/${placeText(origin)}`;
-}
-
-function isOfOneRecord(a: DeadLetter, b: DeadLetter): boolean {
-  return recordId(a) === recordId(b);
 }
 
 /** Records without a key have no order among them. */

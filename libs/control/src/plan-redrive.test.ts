@@ -64,6 +64,21 @@ it('F5: hands a record over once, however often it was dead-lettered: its last l
   expect(await newestOf({ [LetterParameter.job]: 'late' })).toEqual(['0:2=', 0]);
 });
 
+it('F5: leaves a record alone that was dead-lettered too often, its earlier letters included', async () => {
+  cluster.createTopic('t');
+  await writeLetters(cluster, [
+    { offset: 1 },
+    { offset: 1, job: 'again', round: 2 },
+    { offset: 1, job: 'third', round: 3 },
+    { offset: 2 },
+    { offset: 2, job: 'again', round: 2 },
+  ]);
+  expect(await plan(FormerTopic.refuse, { [LetterParameter.roundsMax]: '3' })).toMatchObject({
+    parameters: { [LetterParameter.newest]: '0:1=,0:2=4' },
+    count: { letters: 1, tooOften: 1, replaced: 3 },
+  });
+});
+
 it('B3: refuses the letters of a deleted topic, unless they are asked for, and does not bring it back', async () => {
   await writeLetters(cluster, [{ offset: 1, topicId: 'gone' }, { offset: 2 }]);
   expect(await plan()).toEqual({ kind: 'topic missing', letters: 2 });

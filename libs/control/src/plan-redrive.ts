@@ -123,7 +123,10 @@ class Newest {
       known.edit = edit;
       known.offset = undefined;
     }
-    if (this.#fateOf(letter, record.offset) !== LetterFate.taken) return;
+    const fate = this.#fateOf(letter, record.offset);
+    // The record is what was dead-lettered too often, so its earlier letters stay as well.
+    if (fate === LetterFate.tooOften && edit === known.edit) known.offset = undefined;
+    if (fate !== LetterFate.taken) return;
     known.taken += 1;
     if (edit === known.edit) known.offset = record.offset;
   }
