@@ -94,6 +94,7 @@ it('sums the effects over the ranges, names the first of each kind, and lists th
     repeated: 2n,
     missing: 1n,
     noneDue: 1n,
+    excused: { without: 0n, unknown: 0n },
     unknown: 2n,
     first: { duplicates: [4n], missing: [7n], unknown: [{ first: 8n, last: 9n, reason: 'away\u001b[2J' }] },
   };

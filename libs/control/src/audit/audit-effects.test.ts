@@ -70,6 +70,17 @@ describe('a handler that is asked', () => {
     expect((await asked({ 4: { kind: 'none due' } })).verdict).toBe('proven');
   });
 
+  it('finds a loss that the letter of an earlier delivery would hide: it excuses no more records than were dead-lettered', async () => {
+    const counters = { ...RIGHT, ok: 5n, deadLettered: 0n, maybeRedelivered: 1n };
+    expect((await asked({ 4: { kind: 'missing' } }, { counters })).verdict).toBe('proven');
+    const lost = await asked({ 3: { kind: 'missing' }, 4: { kind: 'missing' } }, { counters });
+    expect(lost.verdict).toBe('broken');
+    expect(messagesOf(lost)).toMatch(/without an effect in the sink: 2; skipped: 1 .*1 of them with a dead letter/);
+    const unsure = await asked({ 3: { kind: 'unknown', reason: 'archived' }, 4: { kind: 'missing' } }, { counters });
+    expect(unsure.verdict).toBe('unprovable');
+    expect(messagesOf(unsure)).toMatch(/effect is unknown: 1.*a dead letter/);
+  });
+
   it('finds a duplicate of an idempotent handler, also where records may have been redelivered', async () => {
     const planted = { 1: { kind: 'found', count: 2n } } as const;
     const counters = { ...RIGHT, maybeRedelivered: 5n };

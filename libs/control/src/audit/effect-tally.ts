@@ -16,6 +16,8 @@ export interface EffectCount {
   /** Without an effect by a rule that still shows. */
   readonly noneDue: bigint;
   readonly unknown: bigint;
+  /** Of those that are parked or have a dead letter: without an effect, and unknown. A letter may be older than the end of its record. */
+  readonly excused: { readonly without: bigint; readonly unknown: bigint };
   readonly first: FirstEffects;
 }
 
@@ -36,6 +38,7 @@ interface UnknownEffects {
 export class EffectTally {
   readonly #isExcused: (offset: bigint) => boolean;
   readonly #count = { found: 0n, duplicates: 0n, repeated: 0n, missing: 0n, noneDue: 0n, unknown: 0n };
+  readonly #excused = { without: 0n, unknown: 0n };
   readonly #duplicates: bigint[] = [];
   readonly #missing: bigint[] = [];
   readonly #unknown: UnknownEffects[] = [];
@@ -50,6 +53,7 @@ export class EffectTally {
   get count(): EffectCount {
     return {
       ...this.#count,
+      excused: { ...this.#excused },
       first: { duplicates: this.#duplicates, missing: this.#missing, unknown: this.#unknown },
     };
   }
@@ -60,6 +64,7 @@ export class EffectTally {
       const effect = effects[index];
       if (effect === undefined) throw new RangeError(`no answer for record ${index} of ${records.length}`);
       if (effect.kind === 'found' || !this.#isExcused(offset)) this.#takeOne(offset, effect);
+      else this.#excused[effect.kind === 'unknown' ? 'unknown' : 'without'] += 1n;
     }
   }
 

@@ -116,15 +116,19 @@ function effectFindings(
   letters: LetterCount,
   { count, isIdempotent }: EffectEvidence,
 ): Finding[] {
-  const { skipped, deadLettered, maybeRedelivered } = counters;
-  const { missing, noneDue, repeated, unknown, first } = count;
+  const { skipped, deadLettered, parked, maybeRedelivered } = counters;
+  const { missing, noneDue, repeated, unknown, excused, first } = count;
   const findings: Finding[] = [];
-  if (missing + noneDue > skipped) {
-    const without = `records without an effect in the sink: ${missing + noneDue}; skipped: ${skipped}${named(first.missing, missing)}`;
+  // Whoever has a letter of an earlier delivery was settled otherwise, and is excused no more than any other.
+  const surplus = atLeastZero(excused.without - deadLettered - parked);
+  const lacking = missing + noneDue + surplus;
+  if (lacking > skipped) {
+    const withLetter = surplus === 0n ? '' : `; ${surplus} of them with a dead letter that was not counted`;
+    const without = `records without an effect in the sink: ${lacking}; skipped: ${skipped}${named(first.missing, missing)}${withLetter}`;
     const unseenLetters =
       letters.gap !== undefined && letters.records < deadLettered ? deadLettered - letters.records : 0n;
     findings.push(
-      missing + noneDue > skipped + unseenLetters
+      lacking > skipped + unseenLetters
         ? broken(without)
         : unprovable(`${without}; up to ${unseenLetters} may have been dead-lettered: ${letters.gap}`),
     );
@@ -143,7 +147,16 @@ function effectFindings(
     const reasons = first.unknown.map((span) => `offsets ${describeIntervals([span])}: ${span.reason}`);
     findings.push(unprovable(`records whose effect is unknown: ${unknown}; ${reasons.join('; ')}`));
   }
+  const unsure = atLeastZero(excused.without + excused.unknown - deadLettered - parked) - surplus;
+  if (unsure > 0n)
+    findings.push(
+      unprovable(`records whose effect is unknown: ${unsure}; each has a dead letter, and was settled otherwise`),
+    );
   return findings;
+}
+
+function atLeastZero(value: bigint): bigint {
+  return value > 0n ? value : 0n;
 }
 
 function named(offsets: readonly bigint[], total: bigint): string {
