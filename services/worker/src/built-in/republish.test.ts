@@ -2,6 +2,7 @@
 import type { HandlerContext, HandlerEvent } from '@tidemark/handlers';
 import { type Offset, partitionOfKey, TidemarkError, toOffset } from '@tidemark/keyspace';
 import { headerText, type LogRecord } from '@tidemark/log';
+import { createMemoryCluster } from '@tidemark/log/testing';
 import { waitFor } from '@tidemark/testkit';
 import { describe, expect, it } from 'vitest';
 import { type MemoryBench, memoryBench } from '../testing/memory-worker.ts';
@@ -9,7 +10,7 @@ import { numbers } from '../testing/recording-handler.ts';
 import { recordsOf } from '../testing/records-of.ts';
 import { copyOf, createRepublish } from './republish.ts';
 
-const context = { jobId: 'job-1' } as HandlerContext;
+const context = { jobId: 'job-1', rangeId: '0/-1', token: 't7' } as HandlerContext;
 const BINARY = Buffer.from([0, 0xff, 0xfe]);
 
 function event(fields: Partial<HandlerEvent<Buffer | null>>): HandlerEvent<Buffer | null> {
@@ -47,6 +48,8 @@ describe('copyOf', () => {
       'tm_origin_offset=9',
       'tm_origin_timestamp=1700000000000',
       'tm_origin_job=job-1',
+      'tm_origin_range=0/-1',
+      'tm_origin_token=t7',
     ]);
   });
 
@@ -57,6 +60,36 @@ describe('copyOf', () => {
     const keyless = { settings: { ...settings, key: 'none' as const }, context, partitionCount: 2 };
     expect(copyOf(event({}), keyless)).toMatchObject({ key: null, partition: 1 });
   });
+});
+
+it('P5: a chunk that waited behind another is not written any more when its lease was lost meanwhile', async () => {
+  const gate = Promise.withResolvers<void>();
+  const written: number[] = [];
+  const handler = createRepublish({
+    catalog: createMemoryCluster().catalog,
+    openWriter: async () => ({
+      append: async (records) => {
+        await gate.promise;
+        written.push(records.length);
+        return [];
+      },
+      close: async () => {},
+    }),
+  });
+  await handler.open?.();
+  const [lost, held] = [new AbortController(), new AbortController()];
+  const write = async (count: number, { signal }: AbortController) =>
+    await handler.handleBatch?.(
+      numbers(1, count).map(() => event({})),
+      { ...context, parameters: { topic: 'copy' }, signal },
+    );
+  const [first, second, third] = [write(1, held), write(2, lost), write(3, held)];
+  const refused = expect(second).rejects.toMatchObject({ name: 'AbortError' });
+  lost.abort();
+  gate.resolve();
+  await Promise.all([first, refused, third]);
+  expect(written).toEqual([1, 3]);
+  await handler.close?.();
 });
 
 const parameters = { topic: 'copy' };
@@ -113,7 +146,7 @@ it('F5: a record that the target refuses as too large is a dead letter, its neig
   expect(await job.closed()).toMatchObject([{ counters: { ok: 4n, deadLettered: 1n } }]);
   expect(originsOf(await recordsOf(bench.cluster, 'copy'))).toEqual([0, 1, 2, 4]);
   const [letter] = await recordsOf(bench.cluster, 't.dlq');
-  expect(letter && headerText(letter, 'tm_dlq_error')).toMatch(/topic "copy" .* takes 8\d\d bytes, more than the 500/);
+  expect(letter && headerText(letter, 'tm_dlq_error')).toMatch(/topic "copy" .* takes 9\d\d bytes, more than the 500/);
 });
 
 it('P6: a target that was deleted under the job is waited for by name, and no record is buried for it', async () => {

@@ -3,7 +3,8 @@
  *
  * A chunk is one append, in offset order, by an idempotent producer: what the producer tries again is not written twice, but a
  * chunk that is handed over again is. So the handler says that it is not idempotent, and whoever reads the target knows a
- * copy again by (`tm_origin_topic`, `tm_origin_partition`, `tm_origin_offset`).
+ * copy again by (`tm_origin_topic`, `tm_origin_partition`, `tm_origin_offset`). A write that has begun cannot be called back; one
+ * that still waits for others is not begun once its lease, or its time, is over.
  */
 import { defineHandler, done, type HandlerContext, type HandlerEvent, type RawHandler } from '@tidemark/handlers';
 import { REPUBLISH, type RepublishSettings, readRepublish } from '@tidemark/jobs';
@@ -16,6 +17,15 @@ type Event = HandlerEvent<Buffer | null>;
 /** Faults: `data` for a record that the target refuses as too large, `unavailable` for a target or broker that is away. */
 export function createRepublish(cluster: Pick<LogCluster, 'catalog' | 'openWriter'>): RawHandler {
   let writer: LogWriter | undefined;
+  let turn: Promise<unknown> = Promise.resolve();
+  const write = (copies: readonly OutgoingRecord[], signal: AbortSignal): Promise<void> => {
+    const mine = turn.then(async () => {
+      signal.throwIfAborted();
+      await openWriter(writer).append(copies);
+    });
+    turn = mine.catch(() => undefined);
+    return mine;
+  };
   const partitionCounts = new Map<string, number>();
   const partitionCountOf = async (topic: string): Promise<number> => {
     const known = partitionCounts.get(topic) ?? (await cluster.catalog.describe(topic))?.partitionCount;
@@ -32,6 +42,7 @@ export function createRepublish(cluster: Pick<LogCluster, 'catalog' | 'openWrite
       writer = await cluster.openWriter();
     },
     close: async () => {
+      await turn;
       await writer?.close();
     },
     handleBatch: async (events, context) => {
@@ -41,7 +52,7 @@ export function createRepublish(cluster: Pick<LogCluster, 'catalog' | 'openWrite
       const partitionCount = needsCount ? await partitionCountOf(settings.topic) : undefined;
       const copies = events.map((event) => copyOf(event, { settings, context, partitionCount }));
       try {
-        await openWriter(writer).append(copies);
+        await write(copies, context.signal);
       } catch (error) {
         // The next look is a fresh one: the target may have been deleted, or created again with other partitions.
         partitionCounts.delete(settings.topic);
@@ -87,13 +98,15 @@ export function copyOf(event: Event, { settings, context, partitionCount = 1 }: 
 const ORIGIN = 'tm_origin_';
 
 /** Those of the record, and ours; ours of an earlier hop are replaced, so that a record does not grow with every hop. */
-function headersOf(event: Event, { jobId }: HandlerContext): RecordHeaders {
+function headersOf(event: Event, { jobId, rangeId, token }: HandlerContext): RecordHeaders {
   const origin = {
     topic: event.topic,
     partition: String(event.partition),
     offset: String(event.offset),
     timestamp: String(event.timestampMs),
     job: jobId,
+    range: rangeId,
+    token,
   };
   return [
     ...event.headers.filter(([name]) => !name.startsWith(ORIGIN)),
