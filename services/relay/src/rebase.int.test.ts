@@ -1,6 +1,6 @@
 import { positionTopicOf } from '@tidemark/outbox';
 import { publish } from '@tidemark/outbox/postgres';
-import { deleteRecordsBefore, deleteTopic, kafkaClient, waitFor } from '@tidemark/testkit';
+import { addPartitions, deleteRecordsBefore, deleteTopic, waitFor } from '@tidemark/testkit';
 import { expect, it } from 'vitest';
 import { positionRecord, readPosition } from './position-topic.ts';
 import { keysIn, limitRecords, openRelayTest, type RelayTest, withCommit } from './testing/harness.ts';
@@ -97,9 +97,7 @@ it('P9: keys go to other partitions when a person accepts it, and the report say
   const relay = await test.startRelay();
   await waitFor('the first rows', () => relay.rowsPublished === 4);
   await relay.stop('test');
-  const admin = kafkaClient().admin();
-  await admin.createPartitions({ topicPartitions: [{ topic, count: 5 }] });
-  await admin.disconnect();
+  await addPartitions(topic, 5);
   await publishKeys(test, ['a', 'e']);
   expect(await failureOf(await test.startRelay())).toMatchObject({
     code: 'ROW_UNSENDABLE',

@@ -9,9 +9,9 @@ import {
 import { jobTopics } from '@tidemark/jobs';
 import { createKafkaCluster } from '@tidemark/log/kafka';
 import {
+  addPartitions,
   beginTransaction,
   deleteTopic,
-  kafkaClient,
   produce,
   services,
   uniqueName,
@@ -58,10 +58,7 @@ export async function createServiceParts(
       };
     },
     addPartitions: async (topic, partitions, values) => {
-      const admin = kafkaClient({ kafka: endpoints.kafka }).admin();
-      await admin.connect();
-      await admin.createPartitions({ topicPartitions: [{ topic, count: Math.max(...partitions) + 1 }] });
-      await admin.disconnect();
+      await addPartitions(topic, Math.max(...partitions) + 1, { kafka: endpoints.kafka });
       const messages = values.map((value) => ({ value }));
       for (const partition of partitions) await produce(topic, messages, { partition, kafka: endpoints.kafka });
     },

@@ -4,9 +4,10 @@ import { createRedisCursorStore, createRedisFloorStore, createRedisSchedule } fr
 import { jobTopics } from '@tidemark/jobs';
 import { createKafkaCluster } from '@tidemark/log/kafka';
 import {
+  addPartitions,
   beginTransaction,
+  commitOffset,
   deleteTopic,
-  kafkaClient,
   produce,
   services,
   uniqueName,
@@ -53,15 +54,9 @@ export async function createServiceParts(at: { readonly redis?: string } = {}): 
       const messages = values.map((value) => ({ value }));
       return (await beginTransaction(topic, messages)).commit;
     },
-    commitOffset: (groupId, topic, partition, offset) =>
-      administer((admin) =>
-        admin.setOffsets({ groupId, topic, partitions: [{ partition, offset: offset.toString() }] }),
-      ),
-    deleteTopic: (topic) => deleteTopic(topic),
-    addPartitions: (topic, count) =>
-      administer(async (admin) => {
-        await admin.createPartitions({ topicPartitions: [{ topic, count }] });
-      }),
+    commitOffset,
+    deleteTopic,
+    addPartitions,
     loseStore: removeKeys,
     close: async () => {
       await removeKeys().catch(() => undefined);
@@ -70,16 +65,4 @@ export async function createServiceParts(at: { readonly redis?: string } = {}): 
       await Promise.allSettled([...topics, ...Object.values(jobTopics(namespace))].map((topic) => deleteTopic(topic)));
     },
   };
-}
-
-async function administer(
-  work: (admin: ReturnType<ReturnType<typeof kafkaClient>['admin']>) => Promise<void>,
-): Promise<void> {
-  const admin = kafkaClient().admin();
-  await admin.connect();
-  try {
-    await work(admin);
-  } finally {
-    await admin.disconnect();
-  }
 }
