@@ -159,7 +159,7 @@ describe('jobs', () => {
 
   it('orders that a finished job cannot follow: exit 5, naming its state', async () => {
     await run('job', 'submit', '--topic', topic, '--handler', 'count', '--id', 'over');
-    await run('job', 'wait', 'over', '--timeout', '30');
+    await run('job', 'wait', 'over', '--timeout', '120');
     expectFailure(await run('job', 'cancel', 'over'), 5, /job over is COMPLETED \(clean\): it is over already/);
     expectFailure(await run('job', 'pause', 'over'), 5, /COMPLETED \(clean\): it is over already/);
     expectFailure(await run('job', 'kill', 'over', '--yes'), 5, /COMPLETED \(clean\): it is over already/);
@@ -196,7 +196,7 @@ describe('jobs', () => {
     expect((await run('job', 'cancel', 'given-up', '--yes')).exitCode).toBe(0);
     expectFailure(await after(other), 5, /job given-up is CANCELLED.*: name the offset or the instant to begin at/);
     await run('job', 'submit', '--topic', other, '--handler', 'count', '--id', 'elsewhere');
-    await run('job', 'wait', 'elsewhere', '--timeout', '30');
+    await run('job', 'wait', 'elsewhere', '--timeout', '120');
     expectFailure(await run('window', topic, '--from', 'after:elsewhere'), 5, /read topic .*; name the offset/);
   });
 

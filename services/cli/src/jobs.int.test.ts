@@ -63,7 +63,7 @@ it('submits, tells the pinned window with 64-bit numbers as strings, and waits f
       ],
     },
   });
-  const waited = await run('job', 'wait', 'first', '--timeout', '30', '-o', 'json');
+  const waited = await run('job', 'wait', 'first', '--timeout', '120', '-o', 'json');
   expect(waited.exitCode).toBe(0);
   expect(parsed(waited)).toMatchObject({
     state: 'COMPLETED',
@@ -74,7 +74,7 @@ it('submits, tells the pinned window with 64-bit numbers as strings, and waits f
 
 it('shows a finished job with the ranges of its checkpoints, whose numbers add up', async () => {
   await submit('shown', 'count');
-  await run('job', 'wait', 'shown', '--timeout', '30');
+  await run('job', 'wait', 'shown', '--timeout', '120');
   const shown = parsed(await run('job', 'show', 'shown', '-o', 'json'));
   expect(shown).toMatchObject({
     state: 'COMPLETED',
@@ -98,7 +98,7 @@ it('A5: watches a job without records to its end, 100 % and no NaN anywhere', as
 
 it('ends with 8 for a job with dead letters', async () => {
   await submit('picky-1', 'picky');
-  const waited = await run('job', 'wait', 'picky-1', '--timeout', '30', '-o', 'json');
+  const waited = await run('job', 'wait', 'picky-1', '--timeout', '120', '-o', 'json');
   expect(parsed(waited)).toMatchObject({
     state: 'COMPLETED',
     reason: 'dead letters',
@@ -110,7 +110,7 @@ it('ends with 8 for a job with dead letters', async () => {
 
 it('P10: audits a job against the log and its dead letters, and against a sink with a planted loss and duplicate', async () => {
   await submit('audited', 'picky');
-  await run('job', 'wait', 'audited', '--timeout', '30');
+  await run('job', 'wait', 'audited', '--timeout', '120');
   const plain = await run('job', 'audit', 'audited', '-o', 'json');
   expect(parsed(plain)).toMatchObject({
     verdict: 'proven',
@@ -146,7 +146,7 @@ it('B1: an audit says what retention took since, and ends with 8', async () => {
   const cut = await createTopic(uniqueName('cli-cut'));
   await produce(cut, [{ value: '0' }, { value: '1' }, { value: '2' }]);
   await run('job', 'submit', '--topic', cut, '--handler', 'count', '--id', 'cut');
-  await run('job', 'wait', 'cut', '--timeout', '30');
+  await run('job', 'wait', 'cut', '--timeout', '120');
   await deleteRecordsBefore(cut, 0, 2n);
   const audit = await run('job', 'audit', 'cut');
   expect(audit.out.join('\n')).toMatch(/unprovable: range 0:-1: .* 0 to 1 are not in the log any more/);
@@ -155,7 +155,7 @@ it('B1: an audit says what retention took since, and ends with 8', async () => {
 
 it('D2: lists dead letters by what went wrong, shows one, and exports all with every byte', async () => {
   await submit('buried', 'picky');
-  await run('job', 'wait', 'buried', '--timeout', '30');
+  await run('job', 'wait', 'buried', '--timeout', '120');
   const listed = await run('deadletter', 'list', topic, '--job', 'buried', '-o', 'json');
   expect(JSON.parse(listed.out.join(''))).toMatchObject([
     { count: 1, jobId: 'buried', handler: 'picky', faultClass: 'data', error: 'a bad value' },
@@ -179,7 +179,7 @@ it('D2: lists dead letters by what went wrong, shows one, and exports all with e
 
 it('redrives dead letters as the records they are of, as a job whose numbers add up', async () => {
   await submit('failed', 'picky');
-  await run('job', 'wait', 'failed', '--timeout', '30');
+  await run('job', 'wait', 'failed', '--timeout', '120');
   const redrive = (...more: readonly string[]): Promise<CliRun> =>
     run('deadletter', 'redrive', topic, '--job', 'failed', '--yes', ...more);
   const dry = await redrive('--dry-run', '--class', 'data');
@@ -188,7 +188,7 @@ it('redrives dead letters as the records they are of, as a job whose numbers add
   );
   // It fails again: a second letter of the same record, beside the first.
   expect((await redrive('--id', 'again', '--class', 'data')).exitCode).toBe(0);
-  expect((await run('job', 'wait', 'again', '--timeout', '30')).exitCode).toBe(8);
+  expect((await run('job', 'wait', 'again', '--timeout', '120')).exitCode).toBe(8);
   expect(parsed(await redrive('--id', 'again', '--class', 'data', '-o', 'json'))).toMatchObject({ created: false });
   const rounds = (await run('deadletter', 'export', topic, '--job', 'again')).out.map(
     (line) => JSON.parse(line) as object,
@@ -203,7 +203,7 @@ it('redrives dead letters as the records they are of, as a job whose numbers add
   expect(all).not.toHaveProperty(['request', 'parameters', 'letters.class']);
   // Handed to another handler it is done, and those of other jobs are counted as filtered.
   expect((await redrive('--id', 'mended', '--handler', 'count')).exitCode).toBe(0);
-  const mended = await run('job', 'wait', 'mended', '--timeout', '30', '-o', 'json');
+  const mended = await run('job', 'wait', 'mended', '--timeout', '120', '-o', 'json');
   expect(parsed(mended)).toMatchObject({ state: 'COMPLETED', reason: 'clean', totals: { ok: '1', deadLettered: '0' } });
   expect((await run('job', 'audit', 'mended')).exitCode).toBe(0);
   expect((await redrive('--max-rounds', '1')).exitCode).toBe(3);
@@ -227,7 +227,7 @@ it('waits for a worker when told so, ends with 7 when the time is over, and canc
 
 it('lists all jobs, the newest first', async () => {
   await submit('older', 'count', '--no-wait');
-  await run('job', 'wait', 'older', '--timeout', '30').then(
+  await run('job', 'wait', 'older', '--timeout', '120').then(
     async ({ exitCode }) =>
       exitCode === 3 && waitFor('the job', async () => (await run('job', 'show', 'older')).exitCode === 0),
   );
@@ -268,9 +268,9 @@ it('resolves a window without a job, and says what was clamped', async () => {
 });
 
 it('a dry run tells the time by the newest finished job of the handler, and what else holds the log, and requests nothing', async () => {
-  await run('job', 'wait', 'newer', '--timeout', '30'); // Of the test before: else it may be the newest.
+  await run('job', 'wait', 'newer', '--timeout', '120'); // Of the test before: else it may be the newest.
   await submit('pace', 'count');
-  await run('job', 'wait', 'pace', '--timeout', '30');
+  await run('job', 'wait', 'pace', '--timeout', '120');
   expect((await submit('holds', 'later', '--allow-unknown-handler', '--from', '0:2')).exitCode).toBe(0);
   const dry = (): Promise<CliRun> => submit('dry', 'count', '--dry-run', '-o', 'json');
   const plan = parsed(await dry());

@@ -28,7 +28,7 @@ let programs: readonly SpawnedProgram[];
 const run = (...args: readonly string[]): Promise<CliRun> => cli(args, env);
 const submit = (id: string, handler: string, ...more: readonly string[]): Promise<CliRun> =>
   run('job', 'submit', '--topic', topic, '--handler', handler, '--id', id, ...more);
-const wait = (id: string): Promise<CliRun> => run('job', 'wait', id, '--timeout', '60', '-o', 'json');
+const wait = (id: string): Promise<CliRun> => run('job', 'wait', id, '--timeout', '120', '-o', 'json');
 const parsed = (result: CliRun): Record<string, unknown> =>
   JSON.parse(result.out.at(-1) ?? 'null') as Record<string, unknown>;
 const lines = (result: CliRun): readonly unknown[] => result.out.map((line) => JSON.parse(line) as unknown);
@@ -49,7 +49,6 @@ beforeAll(async () => {
   await waitFor(
     'a worker that announces its handlers',
     async () => (await submit('look', 'picky', '--dry-run')).exitCode === 0,
-    { timeoutMs: 60_000 },
   );
 });
 

@@ -4,6 +4,8 @@ import { follow, scanTopic } from '../scan.ts';
 import { append, type LogHarness, numbered, recordFor, refusal, sourceOf } from './contract-harness.ts';
 import { readAll } from './read-all.ts';
 
+const SHOWN_WITHIN_MS = 60_000;
+
 export function catalogContract(harness: () => LogHarness): void {
   it('creates a topic as specified, accepts it again, and names every difference', async () => {
     const { cluster } = harness();
@@ -39,8 +41,10 @@ export function catalogContract(harness: () => LogHarness): void {
     const { catalog } = harness().cluster;
     const { topic } = await harness().createTopic({ configs: { 'retention.ms': '1000000', 'segment.ms': '777000' } });
     await catalog.changeSettings(topic, { 'retention.ms': '-1', 'retention.bytes': '-1' });
-    const settings = await catalog.settings(topic, ['retention.ms', 'retention.bytes', 'segment.ms']);
-    expect(Object.fromEntries(settings)).toEqual({
+    const settings = async () =>
+      Object.fromEntries(await catalog.settings(topic, ['retention.ms', 'retention.bytes', 'segment.ms']));
+    // A broker shows them a moment after its controller has taken them.
+    await expect.poll(settings, { timeout: SHOWN_WITHIN_MS }).toEqual({
       'retention.ms': '-1',
       'retention.bytes': '-1',
       'segment.ms': '777000',
