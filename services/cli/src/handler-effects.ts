@@ -1,6 +1,6 @@
 /** The effects of a job as its handler tells them: the `verify` of a handler module, loaded and opened as a worker does. */
 import type { Codec, JobState } from '@tidemark/contracts';
-import { askedEffects, type EffectSource, type RecordEffect } from '@tidemark/control';
+import { askedEffects, type EffectSource, plainText, type RecordEffect } from '@tidemark/control';
 import { checkedVerdicts, type Handler, handlerDefaults, type Verdict } from '@tidemark/handlers';
 import { assertNever, describeError } from '@tidemark/keyspace';
 import type { LogRecord } from '@tidemark/log';
@@ -66,7 +66,7 @@ function effectsOf({ terminal, codec, state }: HandlerAudit, handler: Verifying,
   const { topic, parameters } = state.request;
   const { name, input, verify, batchRecordsMax } = handler;
   const tell = (message: string, fields?: object): void =>
-    terminal.note(`${name}: ${message}${fields === undefined ? '' : ` ${JSON.stringify(fields)}`}`);
+    terminal.note(plainText(`${name}: ${message}${fields === undefined ? '' : ` ${JSON.stringify(fields)}`}`));
   const log = { info: tell, warn: tell };
 
   async function payloadsOf(records: readonly LogRecord[]): Promise<ReturnType<Worker['decodeRecords']>> {

@@ -1,6 +1,5 @@
 /** `tidemark deadletter list | show | export | edit | redrive`: what jobs gave up on, by what went wrong, one by one, and byte by byte. */
 
-import { jsonText } from '@tidemark/contracts';
 import {
   type Column,
   type DeadLetter,
@@ -17,7 +16,7 @@ import type { TopicDescription } from '@tidemark/log';
 import type { Command } from 'commander';
 import { type Context, withLog } from '../context.ts';
 import { ExitCode, fail } from '../exit-code.ts';
-import { instant, printOne, printRows } from '../output.ts';
+import { instant, lineOfJson, printOne, printRows } from '../output.ts';
 import type { Registrar } from '../registrar.ts';
 import { shownBytes, shownText, shownValue } from '../shown-record.ts';
 import { registerEdit } from './dead-letter-edit.ts';
@@ -50,7 +49,7 @@ export function registerDeadLetter(program: Command, { group, command, run }: Re
     (context, [topic]: [string], options: FilterOptions) =>
       withLetters(context, topic, (connections, letters) =>
         visitLetters(context, connections, { letters, options }, (letter) =>
-          context.terminal.out(jsonText(letterJson(letter))),
+          context.terminal.out(lineOfJson(letterJson(letter))),
         ),
       ),
   );

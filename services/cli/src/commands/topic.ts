@@ -1,5 +1,5 @@
 /** `tidemark topic read TOPIC`: bounded, decoded for people, byte by byte for files. */
-import { type Codec, jsonText } from '@tidemark/contracts';
+import type { Codec } from '@tidemark/contracts';
 import { type PlannedWindow, planWindow, readWindow } from '@tidemark/control';
 import type { LogConnections } from '@tidemark/control/connect';
 import type { LogRecord } from '@tidemark/log';
@@ -8,11 +8,11 @@ import { wholeNumber } from '../arguments.ts';
 import { type Context, withLog } from '../context.ts';
 import { ExitCode, fail } from '../exit-code.ts';
 import { RECORDS_READ_DEFAULT } from '../limits.ts';
-import { Format, instant, printOne } from '../output.ts';
+import { Format, instant, lineOfJson, printOne } from '../output.ts';
 import { exportRecords, exportValue } from '../record-export.ts';
 import { hexBytes, place, type SelectionOptions, selectRecords } from '../record-selection.ts';
 import type { Registrar } from '../registrar.ts';
-import { harmlessJson, type Shown, shownBytes, shownText, shownValue } from '../shown-record.ts';
+import { type Shown, shownBytes, shownText, shownValue } from '../shown-record.ts';
 import { FROM_HELP, neededFor, orFail, TO_HELP } from './window.ts';
 
 interface ReadOptions extends SelectionOptions {
@@ -103,8 +103,8 @@ async function print(reading: Reading): Promise<ExitCode> {
   const visited = await visit(reading, async (partition, record) => {
     const row = await rowOf(partition, record, raw ? undefined : reading.connections.codec);
     if (format === Format.table) terminal.out(lineOf(row));
-    else if (format === Format.jsonl) terminal.out(harmlessJson(jsonText(row)));
-    else documents.push(harmlessJson(jsonText(row)));
+    else if (format === Format.jsonl) terminal.out(lineOfJson(row));
+    else documents.push(lineOfJson(row));
   });
   if (format === Format.json) terminal.out(`[${documents.join(',')}]`);
   if (format === Format.table && visited.count === 0) terminal.out('no records in this window');
