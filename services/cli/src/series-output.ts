@@ -1,7 +1,7 @@
 /** Series as the command line shows them. */
 import type { SeriesDefinition, SeriesState } from '@tidemark/contracts';
 import { type Column, plainText, tableLines } from '@tidemark/control';
-import { SeriesStatus } from '@tidemark/jobs';
+import { SeriesStatus, shownParameters } from '@tidemark/jobs';
 import { instant } from './output.ts';
 
 export const SERIES_COLUMNS: readonly Column<SeriesState>[] = [
@@ -30,12 +30,13 @@ function dueText({ status, dueAtMs }: SeriesState): string {
 
 /** The shape that programs get. */
 export function seriesJson(state: SeriesState): object {
-  const { series, status, reason, definition, topicId, partitions, runs, liveRun, lookedAtMs } = state;
+  const { series, status, reason, topicId, partitions, runs, liveRun, lookedAtMs } = state;
+  const { request } = state.definition;
   return {
     series,
     status,
     reason,
-    definition,
+    definition: { ...state.definition, request: { ...request, parameters: shownParameters(request.parameters) } },
     topicId,
     partitions,
     runs,

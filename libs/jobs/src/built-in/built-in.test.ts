@@ -73,9 +73,15 @@ describe('webhook', () => {
     expect(faultsOf('webhook', parameters)).toEqual([]);
   });
 
-  it('shows neither what headers hold nor what follows a "?"', () => {
-    expect(shownParameters({ url: `${url}?key=s3cret`, 'header.authorization': 's3cret', body: 'raw' })).toEqual({
-      url: `${url}?(hidden)`,
+  it('shows neither what headers hold nor what an address says behind its host', () => {
+    for (const secret of ['/services/s3cret', '/?key=s3cret', '/#s3cret'])
+      expect(shownParameters({ url: `https://sink.test:8443${secret}` })).toEqual({
+        url: 'https://sink.test:8443/(hidden)',
+      });
+    expect(shownParameters({ url: 'https://me:s3cret@sink.test' })).toEqual({ url: 'https://sink.test/' });
+    expect(shownParameters({ url: 's3cret' })).toEqual({ url: '(hidden)' });
+    expect(shownParameters({ url, 'header.authorization': 's3cret', body: 'raw' })).toEqual({
+      url: 'https://sink.test/(hidden)',
       'header.authorization': '(hidden)',
       body: 'raw',
     });

@@ -80,7 +80,7 @@ function headerFaults(name: string, value: string): readonly string[] {
   }
 }
 
-/** Parameters as they may be shown: values of headers are secrets more often than not, and so is what follows a "?". */
+/** Parameters as they may be shown: values of headers are secrets more often than not, and so is the path of many a hook. */
 export function shownParameters(parameters: Parameters): Record<string, string> {
   return Object.fromEntries(Object.entries(parameters).map(([name, value]) => [name, shownValue(name, value)]));
 }
@@ -89,5 +89,12 @@ const HIDDEN = '(hidden)';
 
 function shownValue(name: string, value: string): string {
   if (name.startsWith(HEADER)) return HIDDEN;
-  return name === 'url' ? value.replace(/\?.*/s, `?${HIDDEN}`) : value;
+  return name === 'url' ? shownUrl(value) : value;
+}
+
+function shownUrl(text: string): string {
+  const url = URL.parse(text);
+  if (url === null) return HIDDEN;
+  const { protocol, host, pathname, search, hash } = url;
+  return `${protocol}//${host}/${pathname.length > 1 || search !== '' || hash !== '' ? HIDDEN : ''}`;
 }
