@@ -45,6 +45,16 @@ it.each(SHIFTS)('P10: finds one offset that is counted as $to instead of $from',
   expect((await log.audited(wrong)).verdict).toBe('broken');
 });
 
+it('A5: proves a job whose window was empty, which has no ranges', async () => {
+  expect(await log.audited({}, { ranges: [], end: -1n, totals: { ...NO_COUNTS } })).toMatchObject({
+    verdict: 'proven',
+    ranges: [],
+    scanned: 0n,
+    remaining: 0n,
+  });
+  await expect(log.audited({}, { ranges: [] })).rejects.toThrow('no ranges');
+});
+
 it('finds a state that says another sum than its ranges, and a hole between ranges', async () => {
   expect(messagesOf(await log.audited(RIGHT, { totals: { ...NO_COUNTS, ...RIGHT, ok: 5n } }))).toMatch(
     /state says ok 5, its ranges together 4/,

@@ -4,7 +4,7 @@
  */
 import type { JobState, LostOffsets } from '@tidemark/contracts';
 import { JobPhase, resultOfRanges, tilingFaults, windowsOf } from '@tidemark/jobs';
-import { COUNTER_NAMES, type RangeCounters } from '@tidemark/keyspace';
+import { COUNTER_NAMES, isEmpty, type RangeCounters } from '@tidemark/keyspace';
 import { viewJob } from '../job-view.ts';
 import type { ControlParts } from '../parts.ts';
 import { type AuditedRange, type AuditOptions, auditRanges, remainingOf } from './audit-ranges.ts';
@@ -37,8 +37,8 @@ export type AuditParts = Pick<ControlParts, 'cluster' | 'store' | 'schedule'> & 
 export async function auditJob(parts: AuditParts, state: JobState, options: AuditOptions = {}): Promise<AuditAnswer> {
   if (state.pin === null) return { kind: 'not pinned' };
   const { ranges, source } = await viewJob(parts, state);
-  if (source === 'none' && state.pin.partitions.length > 0) return { kind: 'no ranges' };
   const windows = windowsOf(state.pin);
+  if (source === 'none' && !windows.every(isEmpty)) return { kind: 'no ranges' };
   const findings: Finding[] = tilingFaults(windows, ranges).map((message) => ({ kind: 'broken', message }));
   const { totals: counters, lost } = resultOfRanges(ranges);
   findings.push(...resultFindings(state, { counters, lost }));

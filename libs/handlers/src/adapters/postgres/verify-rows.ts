@@ -1,4 +1,5 @@
 /** What a `verify` answers when the effect of a record is a row: as often as its key is in the table. */
+import { ErrorClass, TidemarkError } from '@tidemark/keyspace';
 import { duplicate, missing, noneDue, present, type Verdict } from '../../verify.ts';
 import { keyEntries, quoted, quotedTable } from './names.ts';
 import type { Queryable } from './queryable.ts';
@@ -18,7 +19,8 @@ const NO_ROW_DUE = noneDue('no row due');
  * the table's columns, as by `insertEachOnce`.
  *
  * Throws TidemarkError `data` for a key column without a value (KEY_WITHOUT_VALUE) and for a number or Date that is none
- * (NOT_A_NUMBER), `config` for a key without columns (NO_KEY), and what the client throws.
+ * (NOT_A_NUMBER), `config` for a key without columns (NO_KEY) or with others than the first (OTHER_COLUMNS), and what the
+ * client throws.
  */
 export async function verifyRows(sink: Queryable, { table, keys }: RowKeys): Promise<readonly Verdict[]> {
   const asked = keys.filter((key) => key !== null);
@@ -27,12 +29,23 @@ export async function verifyRows(sink: Queryable, { table, keys }: RowKeys): Pro
   const columns = Object.keys(first);
   for (const key of asked) {
     const values = new Map<string, unknown>(Object.entries(key));
+    const other = [...values.keys()].find((column) => !columns.includes(column));
+    if (other !== undefined) throw otherColumns(table, columns, other);
     keyEntries(table, Object.fromEntries(columns.map((column) => [column, values.get(column)])));
   }
   const { rows } = await sink.query(statementFor(table, columns), [rowsAsJson(asked)]);
   const counts = (rows as readonly { readonly count: string }[]).map(({ count }) => Number(count));
   let place = 0;
   return keys.map((key) => (key === null ? NO_ROW_DUE : verdictOf(counts[place++] ?? 0)));
+}
+
+function otherColumns(table: string, columns: readonly string[], other: string): TidemarkError {
+  return new TidemarkError({
+    code: 'OTHER_COLUMNS',
+    class: ErrorClass.config,
+    message: `the first key of ${table} has the columns ${columns.join(', ')}, another one ${other}: give all keys the same`,
+    context: { table, column: other },
+  });
 }
 
 function verdictOf(count: number): Verdict {
