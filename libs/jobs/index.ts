@@ -82,7 +82,7 @@ export type {
 export { isSameContent } from './src/request-content.ts';
 export { newRequest, type RequestFields } from './src/request-defaults.ts';
 export { requestFaults } from './src/request-validation.ts';
-export { chainFault, endsAfter, neededBySeries } from './src/series-chain.ts';
+export { chainFault, endsAfter, neededBySeries, removedBetween } from './src/series-chain.ts';
 export {
   definitionFaults,
   holderOf,
@@ -90,7 +90,7 @@ export {
   runIdOf,
   runRequest,
 } from './src/series-definition.ts';
-export { nextDueMs } from './src/series-schedule.ts';
+export { dueAfterSetBack, nextDueMs } from './src/series-schedule.ts';
 export {
   isHeld,
   lastingFault,

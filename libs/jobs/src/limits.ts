@@ -53,3 +53,5 @@ export const SERIES_EVERY_MS_MIN = 1_000n;
 export const SERIES_EVERY_MS_MAX = 366n * 86_400_000n;
 /** Ids of orders that a series remembers, as of commands to a job. */
 export const ORDER_IDS_MAX = 32;
+/** Clocks of two machines differ by less; a clock that was further ahead was wrong. */
+export const CLOCK_SET_BACK_MS_MIN = 60_000n;

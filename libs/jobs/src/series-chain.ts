@@ -24,6 +24,19 @@ export function chainFault(
   return undefined;
 }
 
+/** What was removed between the last window and this one, in words; '' if nothing. A series that skips it says so. */
+export function removedBetween(partitions: readonly SeriesPartition[], pin: Pick<Pin, 'partitions'>): string {
+  const ends = endsOfSeries(partitions);
+  const gaps = pin.partitions.flatMap(({ partition, start }) => {
+    const end = ends.get(partition);
+    return end === undefined || start <= end ? [] : [`offsets ${end + 1n} to ${start} of partition ${partition}`];
+  });
+  const [first, ...others] = gaps;
+  if (first === undefined) return '';
+  const more = others.length === 0 ? '' : ` (and in ${others.length} more partitions)`;
+  return `${first}${more} were removed by somebody else`;
+}
+
 /** Where the run after this one begins; a partition that the pin does not show stays as it is. */
 export function endsAfter(partitions: readonly SeriesPartition[], pin: Pick<Pin, 'partitions'>): SeriesPartition[] {
   const ends = new Map(endsOfSeries(partitions));

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { nextDueMs, type Schedule, scheduleFaults } from './series-schedule.ts';
+import { dueAfterSetBack, nextDueMs, type Schedule, scheduleFaults } from './series-schedule.ts';
+import { sampleDefinition, sampleSeries } from './testing/index.ts';
 
 const cron = (text: string, zone = 'UTC'): Schedule => ({ cron: text, zone, everyMs: 0n });
 const every = (everyMs: bigint): Schedule => ({ cron: '', zone: 'UTC', everyMs });
@@ -83,10 +84,37 @@ describe('every', () => {
     );
   });
 
+  it('counts from an anchor that lies ahead, too: the clock was set back', () => {
+    expect(nextDueMs(every(10_000n), { afterMs: 1_000n, anchorMs: 100_007n })).toBe(10_007n);
+    expect(nextDueMs(every(10_000n), { afterMs: 10_007n, anchorMs: 100_007n })).toBe(20_007n);
+  });
+
   it('is not shorter than a second, and excludes cron', () => {
     expect(scheduleFaults(every(1_000n))).toEqual([]);
     expect(scheduleFaults(every(999n))).toEqual([expect.stringContaining('999 ms is not between 1000 and')]);
     expect(scheduleFaults(every(0n))).toHaveLength(1);
     expect(scheduleFaults({ ...cron('* * * * *'), everyMs: 5_000n })).toEqual(['cron and every exclude each other']);
+  });
+});
+
+describe('a clock that was set back', () => {
+  const definition = sampleDefinition({ cron: '', everyMs: 3_600_000n });
+  const ahead = ms('2026-03-01T10:00:00Z');
+  const now = ms('2026-01-01T00:00:00Z');
+  const state = sampleSeries({ definition, createdAtMs: 0n, updatedAtMs: ahead, dueAtMs: ahead + 3_600_000n });
+
+  it('makes a series due at the first instant after now', () => {
+    expect(dueAfterSetBack(state, now)).toBe(now + 3_600_000n);
+    expect(dueAfterSetBack({ ...state, createdAtMs: ahead }, now)).toBe(now + 3_600_000n);
+  });
+
+  it('and what was due already is due now', () => {
+    expect(dueAfterSetBack({ ...state, dueAtMs: ahead }, now)).toBe(now);
+  });
+
+  it('changes nothing by a little, or where the series comes no later by it', () => {
+    expect(dueAfterSetBack(state, ahead - 60_000n)).toBeUndefined();
+    expect(dueAfterSetBack({ ...state, dueAtMs: now - 1n }, now)).toBeUndefined();
+    expect(dueAfterSetBack({ ...state, dueAtMs: ahead + 3_600_000n }, ahead + 1n)).toBeUndefined();
   });
 });

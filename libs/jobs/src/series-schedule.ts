@@ -4,9 +4,9 @@
  * The calendar is croner's, which does as Vixie cron does where clocks change: an instant that the change skips comes
  * right after it, one that it repeats comes once, and `*` goes on through the repeated hour. The time is always an argument.
  */
-import type { SeriesDefinition } from '@tidemark/contracts';
+import type { SeriesDefinition, SeriesState } from '@tidemark/contracts';
 import { Cron } from 'croner';
-import { SERIES_EVERY_MS_MAX, SERIES_EVERY_MS_MIN } from './limits.ts';
+import { CLOCK_SET_BACK_MS_MIN, SERIES_EVERY_MS_MAX, SERIES_EVERY_MS_MIN } from './limits.ts';
 
 export type Schedule = Pick<SeriesDefinition, 'cron' | 'zone' | 'everyMs'>;
 
@@ -38,11 +38,30 @@ export function nextDueMs(
   { afterMs, anchorMs }: { readonly afterMs: bigint; readonly anchorMs: bigint },
 ): bigint {
   if (schedule.cron === '') {
-    const periods = afterMs < anchorMs ? 0n : (afterMs - anchorMs) / schedule.everyMs;
+    const periods = floorOf(afterMs - anchorMs, schedule.everyMs);
     return anchorMs + (periods + 1n) * schedule.everyMs;
   }
   // After the last year that the calendar knows nothing is due any more.
   return cronAfter(schedule, Number(afterMs)) ?? 2n ** 62n;
+}
+
+/**
+ * When a series is due whose state was written by a clock that was ahead, or undefined when it was not, or the series comes
+ * no later by it. A run that was due already by that clock is due now.
+ */
+export function dueAfterSetBack(
+  { definition, dueAtMs, createdAtMs, updatedAtMs }: SeriesState,
+  nowMs: bigint,
+): bigint | undefined {
+  if (updatedAtMs <= nowMs + CLOCK_SET_BACK_MS_MIN) return undefined;
+  const dueMs = dueAtMs <= updatedAtMs ? nowMs : nextDueMs(definition, { afterMs: nowMs, anchorMs: createdAtMs });
+  return dueMs < dueAtMs ? dueMs : undefined;
+}
+
+/** The anchor may lie ahead: a clock that was set back. */
+function floorOf(passedMs: bigint, everyMs: bigint): bigint {
+  const periods = passedMs / everyMs;
+  return passedMs % everyMs < 0n ? periods - 1n : periods;
 }
 
 function cronAfter({ cron, zone }: Schedule, afterMs: number): bigint | undefined {

@@ -2,7 +2,7 @@ import type { SeriesState } from '@tidemark/contracts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ORDER_IDS_MAX } from './limits.ts';
-import { chainFault, endsAfter, neededBySeries } from './series-chain.ts';
+import { chainFault, endsAfter, neededBySeries, removedBetween } from './series-chain.ts';
 import { definitionFaults, isSameSeries, runRequest } from './series-definition.ts';
 import { lastingFault, moveSeries, type SeriesTransition } from './series-state.ts';
 import { sampleDefinition, samplePin, sampleRequest, sampleSeries } from './testing/index.ts';
@@ -25,6 +25,7 @@ const begun: SeriesTransition = {
   number: 1n,
   partitions: [{ partition: 0, end: 120n }],
   dueAtMs: 2n,
+  skipped: '',
 };
 
 function moved(state: SeriesState | undefined, event: SeriesTransition): SeriesState {
@@ -136,6 +137,9 @@ describe('the chain', () => {
   it('a gap is told unless the series may skip it, and a log that went back always', () => {
     expect(chainFault(partitions, samplePin([[104n, 120n]]), 'stop')).toMatch(/^RECORDS_GONE: offsets 100 to 104 of/);
     expect(chainFault(partitions, samplePin([[104n, 120n]]), 'skip')).toBeUndefined();
+    expect(removedBetween(partitions, samplePin([[104n, 120n]]))).toMatch(/^offsets 100 to 104 of partition 0 were/);
+    expect(removedBetween(partitions, samplePin([[99n, 120n]]))).toBe('');
+    expect(removedBetween([], samplePin([[104n, 120n]]))).toBe('');
     expect(chainFault(partitions, samplePin([[80n, 80n]]), 'skip')).toMatch(/^LOG_WENT_BACK: partition 0 ends at 80/);
     expect(chainFault([], samplePin([[4n, 9n]]), 'stop')).toBeUndefined();
   });

@@ -4,7 +4,7 @@
  *     (none, DELETED, REFUSED) --created--> ACTIVE      --refused--> REFUSED (never was one: no topic, ...)
  *
  *     ACTIVE --begun--> ACTIVE with a live run --ended: COMPLETED--> ACTIVE
- *            --looked--> ACTIVE (nothing new)  --ended: any other end, stopped--> STOPPED --resumed--> ACTIVE
+ *            --looked, rescheduled--> ACTIVE  --ended: any other end, stopped--> STOPPED --resumed--> ACTIVE
  *     ACTIVE, STOPPED --deleted--> DELETED
  *
  * The ends move in the transaction that pins a run, so windows join whoever crashes where, and a run that ends badly has
@@ -48,14 +48,23 @@ export type SeriesTransition =
   | ({ readonly kind: 'refused'; readonly definition: SeriesDefinition; readonly fault: string } & Ordered)
   | ({ readonly kind: 'run' | 'resumed' | 'deleted' } & Ordered)
   /** The window was empty. */
-  | { readonly kind: 'looked'; readonly partitions: readonly SeriesPartition[]; readonly dueAtMs: bigint }
+  | {
+      readonly kind: 'looked';
+      readonly partitions: readonly SeriesPartition[];
+      readonly dueAtMs: bigint;
+      readonly skipped: string;
+    }
   | {
       readonly kind: 'begun';
       readonly jobId: string;
       readonly number: bigint;
       readonly partitions: readonly SeriesPartition[];
       readonly dueAtMs: bigint;
+      /** What somebody removed since the last run, in words; '' if nothing. */
+      readonly skipped: string;
     }
+  /** The clock was set back. */
+  | { readonly kind: 'rescheduled'; readonly dueAtMs: bigint }
   | { readonly kind: 'ended'; readonly phase: string; readonly reason: string }
   | { readonly kind: 'stopped'; readonly reason: string };
 
@@ -157,7 +166,7 @@ function step(state: SeriesState, event: Exclude<SeriesTransition, Ordered>, tim
     case 'looked': {
       const { partitions, dueAtMs } = event;
       const next = { ...state, partitions: [...partitions], dueAtMs, lookedAtMs: time.atMs, updatedAtMs: time.atMs };
-      return { kind: 'moved', state: next, events: [] };
+      return { kind: 'moved', state: next, events: skippedIn(state, event, time) };
     }
     case 'begun': {
       if (state.liveRun !== '') return refuseStep(state, `run ${state.liveRun} has not ended`);
@@ -169,7 +178,12 @@ function step(state: SeriesState, event: Exclude<SeriesTransition, Ordered>, tim
         dueAtMs,
         lookedAtMs: time.atMs,
       };
-      return moved(state, change, time, { kind: 'SeriesRunBegun', reason: jobId });
+      const begun = moved(state, change, time, { kind: 'SeriesRunBegun', reason: jobId });
+      return { ...begun, events: [...skippedIn(state, event, time), ...begun.events] };
+    }
+    case 'rescheduled': {
+      const reason = `the clock was set back, it was at ${new Date(Number(state.updatedAtMs)).toISOString()}`;
+      return moved(state, { dueAtMs: event.dueAtMs }, time, { kind: 'SeriesRescheduled', reason });
     }
     case 'ended': {
       if (state.liveRun === '') return refuseStep(state, 'no run of it is live');
@@ -183,6 +197,14 @@ function step(state: SeriesState, event: Exclude<SeriesTransition, Ordered>, tim
     default:
       return assertNever(event);
   }
+}
+
+function skippedIn(
+  state: SeriesState,
+  { skipped }: { readonly skipped: string },
+  time: TransitionTime,
+): readonly JobEvent[] {
+  return skipped === '' ? [] : [entry(state, 'SeriesRecordsSkipped', time, skipped)];
 }
 
 function stop(state: SeriesState, reason: string, time: TransitionTime): SeriesAnswer {
@@ -217,7 +239,7 @@ function moved(
   change: Partial<SeriesState>,
   time: TransitionTime,
   { kind, reason }: { readonly kind: string; readonly reason: string },
-): SeriesAnswer {
+): Extract<SeriesAnswer, { kind: 'moved' }> {
   const next = { ...state, ...change, updatedAtMs: time.atMs };
   return { kind: 'moved', state: next, events: [entry(state, kind, time, reason)] };
 }

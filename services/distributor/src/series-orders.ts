@@ -1,5 +1,5 @@
 /** Orders to series: each in one transaction with the position behind it, and floors after that. */
-import type { JobEvent, SeriesDefinition, SeriesOrder, SeriesState } from '@tidemark/contracts';
+import type { JobEvent, Pin, SeriesDefinition, SeriesOrder, SeriesState } from '@tidemark/contracts';
 import {
   definitionFaults,
   holderOf,
@@ -8,14 +8,16 @@ import {
   moveSeries,
   newRequest,
   nextDueMs,
+  parseWindow,
   type SeriesAnswer,
   SeriesOrderName,
   type SeriesTransition,
+  type TransitionTime,
 } from '@tidemark/jobs';
 import { timeOf } from './changes.ts';
 import { putAside } from './dead-requests.ts';
 import { pinInTurn } from './pin-turn.ts';
-import { dropSeriesFloors } from './series-floors.ts';
+import { countPartitions, dropSeriesFloors } from './series-floors.ts';
 import { needsOfSeries } from './series-needs.ts';
 import { commit, type Shard } from './shard.ts';
 
@@ -79,10 +81,25 @@ async function creationOf(
   const pin = await pinInTurn(shard, definition.request, record.place, holder);
   if (pin.kind === 'waits') return pin;
   if (pin.kind === 'refused') return refused(pin.reason);
+  const unnamed = await unnamedFault(shard, definition, pin.pin);
+  if (unnamed !== undefined) return refused(`INVALID_SERIES: ${unnamed}`);
   const partitions = pin.pin.partitions.map(({ partition, start }) => ({ partition, end: start }));
   const { atMs } = timeOf(shard);
   const dueAtMs = nextDueMs(definition, { afterMs: atMs, anchorMs: atMs });
   return { kind: 'created', definition, topicId: pin.pin.topicId, partitions, dueAtMs, ...by };
+}
+
+/** A partition that is not named would be read from its beginning, as one that was added: nobody means that. */
+async function unnamedFault(
+  shard: Shard,
+  { request: { topic, from } }: SeriesDefinition,
+  { topicId, partitions }: Pin,
+): Promise<string | undefined> {
+  await countPartitions(shard, topic, topicId);
+  const window = parseWindow({ from, to: 'now' });
+  const count = shard.partitionCounts.get(topicId) ?? 0;
+  if (window.kind !== 'window' || window.spec.from.kind !== 'offsets' || partitions.length >= count) return undefined;
+  return `from ${JSON.stringify(from)} names ${partitions.length} of ${count} partitions, and a series covers all of them: name the first offset of each`;
 }
 
 const NO_DEFINITION = 'INVALID_SERIES: the order to create it says nothing of what it does';
@@ -96,12 +113,14 @@ async function create(shard: Shard, order: SeriesOrder, creation: Creation): Pro
   if (confirmed.kind === 'confirmed') return;
   const { need, mark } = confirmed;
   const reason = `RETENTION_WAS_FASTER: partition ${need.place.partition} was given up below ${mark} before the series, which needs it from ${need.offset} on, was accepted; delete it and create it again`;
-  await write(shard, moveSeries(answer.state, { kind: 'stopped', reason }, timeOf(shard)));
+  const time = timeOf(shard);
+  await write(shard, moveSeries(answer.state, { kind: 'stopped', reason }, time), time);
 }
 
 async function settle(shard: Shard, { series, order }: SeriesOrder, event: SeriesTransition): Promise<SeriesAnswer> {
-  const answer = moveSeries(shard.series.state(series), event, timeOf(shard));
-  await write(shard, answer);
+  const time = timeOf(shard);
+  const answer = moveSeries(shard.series.state(series), event, time);
+  await write(shard, answer, time);
   const { logger } = shard.parts;
   if (answer.kind === 'refused') logger.warn({ series, order, reason: answer.reason }, 'series.order_refused');
   else logger.info({ series, order, status: answer.state.status, reason: answer.state.reason }, 'series.ordered');
@@ -109,18 +128,20 @@ async function settle(shard: Shard, { series, order }: SeriesOrder, event: Serie
 }
 
 /** Where nothing changed, the position moves with the next transaction, and reading the order again changes nothing either. */
-async function write(shard: Shard, answer: SeriesAnswer): Promise<void> {
+async function write(shard: Shard, answer: SeriesAnswer, time: TransitionTime): Promise<void> {
   if (answer.kind === 'same' || answer.state === undefined) return;
-  await commitSeries(shard, [{ state: answer.state, events: answer.events }]);
+  await commitSeries(shard, [{ state: answer.state, events: answer.events }], time);
 }
 
+/** `atMs` is the time of the changes: a start knows by it that a series of the last transaction was just deleted. */
 export function commitSeries(
   shard: Shard,
   changes: readonly { readonly state: SeriesState; readonly events: readonly JobEvent[] }[],
+  { atMs }: Pick<TransitionTime, 'atMs'>,
 ): Promise<void> {
   const series = changes.map(({ state }) => state);
   const events = changes.flatMap((change) => change.events);
-  return commit(shard, { atMs: shard.parts.nowMs(), series, events });
+  return commit(shard, { atMs: Number(atMs), series, events });
 }
 
 function emptyDefinition(series: string): SeriesDefinition {

@@ -7,10 +7,12 @@
 import type { JobRequested, SeriesState } from '@tidemark/contracts';
 import {
   chainFault,
+  dueAfterSetBack,
   endsAfter,
   isTerminal,
   moveSeries,
   nextDueMs,
+  removedBetween,
   runIdOf,
   runRequest,
   type SeriesAnswer,
@@ -33,6 +35,7 @@ export async function tendSeries(shard: Shard): Promise<void> {
   if (shard.series.all().length === 0) return;
   await noteEndedRuns(shard);
   await stopPoisoned(shard);
+  await rescheduleEarly(shard);
   const nowMs = BigInt(shard.parts.nowMs());
   const due = shard.series
     .active()
@@ -67,7 +70,21 @@ async function noteEndedRuns(shard: Shard): Promise<void> {
     else parts.logger.warn({ series, reason: change.state.reason }, 'series.stopped');
     changes.push(change);
   }
-  if (changes.length > 0) await commitSeries(shard, changes);
+  if (changes.length > 0) await commitSeries(shard, changes, time);
+}
+
+/** Else a series that a clock ran ahead with would wait until the time is there again. */
+async function rescheduleEarly(shard: Shard): Promise<void> {
+  const time = timeOf(shard);
+  const changes: Moved[] = [];
+  for (const state of shard.series.active()) {
+    const dueAtMs = dueAfterSetBack(state, time.atMs);
+    if (dueAtMs === undefined) continue;
+    const { series, dueAtMs: before } = state;
+    shard.parts.logger.warn({ series, before, dueAtMs }, 'series.rescheduled');
+    changes.push(must(moveSeries(state, { kind: 'rescheduled', dueAtMs }, time)));
+  }
+  if (changes.length > 0) await commitSeries(shard, changes, time);
 }
 
 /** A run whose transaction the broker refuses for its content would stop all others for ever. */
@@ -76,9 +93,10 @@ async function stopPoisoned(shard: Shard): Promise<void> {
   for (const [series, why] of poisonedSeries) {
     const state = shard.series.state(series);
     const event = { kind: 'stopped', reason: `NOT_STORABLE: its next run could not be written: ${why}` } as const;
-    const answer = moveSeries(state, event, timeOf(shard));
+    const time = timeOf(shard);
+    const answer = moveSeries(state, event, time);
     if (answer.kind === 'moved') {
-      await commitSeries(shard, [answer]);
+      await commitSeries(shard, [answer], time);
       logger.warn({ series, reason: answer.state.reason }, 'series.stopped');
     }
     poisonedSeries.delete(series);
@@ -91,20 +109,23 @@ async function beginRun(shard: Shard, state: SeriesState): Promise<void> {
   if (tried.kind === 'failed') return;
   const { request, pin } = tried.answer;
   const time = timeOf(shard);
+  const skipped = pin.kind === 'pinned' ? removedBetween(state.partitions, pin.pin) : '';
+  if (skipped !== '') shard.parts.logger.warn({ series: state.series, skipped }, 'series.records_skipped');
   if (pin.kind === 'pinned' && pin.pin.partitions.every(({ start, end }) => start === end)) {
     const event = {
       kind: 'looked',
       partitions: endsAfter(state.partitions, pin.pin),
       dueAtMs: dueAfter(state, time),
+      skipped,
     } as const;
-    return commitSeries(shard, [must(moveSeries(state, event, time))]);
+    return commitSeries(shard, [must(moveSeries(state, event, time))], time);
   }
   // Orders to it can only come later than everything that was read.
   const place = { partition: 0, offset: shard.book.nextOffset - 1n };
   const answer = transition(undefined, { kind: 'requested', request, place }, time);
   if (answer.kind !== 'moved') throw impossible(state, 'its run cannot be requested');
   const requested = { state: answer.state, moved: true, events: answer.events, checkpoints: [] };
-  await createJob(shard, requested, pin, (change) => withSeries(change, state, { number, pin }));
+  await createJob(shard, requested, pin, (change) => withSeries(change, state, { number, pin, skipped }));
 }
 
 /** Somebody may have given a job the id. */
@@ -118,14 +139,14 @@ function nextNumber({ book }: Shard, { series, runs }: SeriesState): bigint {
 function withSeries(
   change: JobChange,
   before: SeriesState,
-  { number, pin }: { readonly number: bigint; readonly pin: PinAnswer },
+  { number, pin, skipped }: { readonly number: bigint; readonly pin: PinAnswer; readonly skipped: string },
 ): JobChange {
   const { jobId, state: phase, reason, updatedAtMs, pin: pinned } = change.state;
   const time = { atMs: updatedAtMs, actor: 'distributor' };
   const partitions =
     pin.kind === 'pinned' && pinned !== null ? endsAfter(before.partitions, pin.pin) : before.partitions;
   const begun = must(
-    moveSeries(before, { kind: 'begun', jobId, number, partitions, dueAtMs: dueAfter(before, time) }, time),
+    moveSeries(before, { kind: 'begun', jobId, number, partitions, dueAtMs: dueAfter(before, time), skipped }, time),
   );
   const event: SeriesTransition = { kind: 'ended', phase, reason };
   const after = isTerminal(phase) ? must(moveSeries(begun.state, event, time)) : undefined;

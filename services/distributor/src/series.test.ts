@@ -82,6 +82,37 @@ describe('the chain', () => {
     expect(await rig.seriesState('hourly', idle)).toMatchObject({ runs: 2n, dueAtMs: createdAtMs + 10n * 3_600_000n });
   });
 
+  it('a clock that is set back does not keep a series from running until it is there again', async () => {
+    const aheadMs = 30 * 86_400_000;
+    let skewMs = aheadMs;
+    const nowMs = (): number => Date.now() + skewMs;
+    await rig.start({ nowMs });
+    await rig.createSeries('early', { topic });
+    await rig.seriesState('early', active);
+    await rig.orderSeries('early', 'run');
+    await rig.seriesState('early', ({ lookedAtMs }) => lookedAtMs > 0n);
+    skewMs = 0;
+    const next = await rig.seriesState('early', ({ dueAtMs }) => dueAtMs <= Date.now() + 3_600_000);
+    expect(next).toMatchObject({ status: 'ACTIVE', runs: 0n });
+    expect(next.dueAtMs > Date.now()).toBe(true);
+    await rig.produce(topic, 0, numbers(1));
+    skewMs = 3_600_000;
+    await rig.seriesState('early', ({ runs }) => runs === 1n);
+    expect(await rig.kinds('series:early')).toContain('SeriesRescheduled');
+  });
+
+  it('a clock that is set back by a little changes nothing', async () => {
+    let skewMs = 20_000;
+    await rig.start({ nowMs: () => Date.now() + skewMs });
+    await rig.createSeries('steady', { topic }, { everyMs: 1_000n });
+    await rig.seriesState('steady', ({ lookedAtMs }) => lookedAtMs > 0n);
+    skewMs = 0;
+    await rig.produce(topic, 0, numbers(1));
+    await rig.createSeries('after', { topic });
+    await runNow(rig, 'after', 1n);
+    expect(await rig.kinds('series:steady')).not.toContain('SeriesRescheduled');
+  });
+
   it('an empty window makes no job, and the time moves on', async () => {
     await rig.start();
     await rig.produce(topic, 0, numbers(4));
@@ -222,6 +253,24 @@ describe('a run that does not complete', () => {
     await rig.createSeries('skipping', { topic, onLost: 'skip' });
     await runNow(rig, 'skipping', 1n);
   });
+
+  it('records that are skipped because they are gone are in the audit trail, also when nothing else was new', async () => {
+    await rig.start();
+    await rig.produce(topic, 0, numbers(10));
+    await rig.createSeries('skipping', { topic, onLost: 'skip' });
+    await rig.seriesState('skipping', active);
+    await parts.cluster.catalog.deleteRecordsBefore(await placeOf(rig, topic), toOffset(10));
+    await rig.orderSeries('skipping', 'run');
+    await rig.seriesState('skipping', ({ partitions: [first] }) => first?.end === 9n);
+    await rig.produce(topic, 0, numbers(10));
+    await parts.cluster.catalog.deleteRecordsBefore(await placeOf(rig, topic), toOffset(14));
+    await runNow(rig, 'skipping', 1n);
+    const skipped = (await rig.events('series:skipping')).filter(({ kind }) => kind === 'SeriesRecordsSkipped');
+    expect(skipped.map(({ reason }) => reason)).toEqual([
+      'offsets 0 to 9 of partition 0 were removed by somebody else',
+      'offsets 10 to 13 of partition 0 were removed by somebody else',
+    ]);
+  });
 });
 
 describe('creating', () => {
@@ -251,6 +300,7 @@ describe('creating', () => {
     ['with a bad cron', {}, { cron: '61 * * * *', everyMs: 0n }, /^INVALID_SERIES: cron field 1 \(minute\) "61"/],
     ['in a bad zone', {}, { cron: '* * * * *', zone: 'Mars', everyMs: 0n }, /^INVALID_SERIES: zone "Mars"/],
     ['with an end', { to: '0:5' }, {}, /^INVALID_SERIES: to "0:5": every run/],
+    ['from offsets in some partitions', { from: '1:0' }, {}, /^INVALID_SERIES: from "1:0" names 1 of 2 partitions/],
     ['with a bad request', { attempts: 0 }, {}, /^INVALID_SERIES: attempts 0 is not between/],
   ])('%s is refused', async (_, request, schedule, reason) => {
     await rig.start();
@@ -312,7 +362,9 @@ describe('killed anywhere', () => {
   });
 
   it('at series.deleted: nothing is held any more', async () => {
-    const first = await rig.startFrozenAt('series.deleted');
+    // Between what is decided and what is written the clock may tick.
+    let ticks = 0;
+    const first = await rig.startFrozenAt('series.deleted', { nowMs: () => Date.now() + ticks++ });
     await rig.createSeries('old', { topic });
     await seriesFloors(rig, topic, [0n, 0n]);
     await rig.orderSeries('old', 'delete');
