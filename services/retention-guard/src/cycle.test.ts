@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+import { newRequest } from '@tidemark/jobs';
 import { ErrorClass, TidemarkError, toOffset } from '@tidemark/keyspace';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { runCycle } from './cycle.ts';
@@ -135,4 +137,59 @@ it('a floor is released only when that is durable', async () => {
   expect(seen?.releases).toBeUndefined();
   expect(await rig.floors(topic)).toEqual([0n]);
   expect((await runCycle(parts)).partitions).toMatchObject([{ outcome: 'cut', releases: [{ holder: jobId }] }]);
+});
+
+/** A floor that a crash left behind, of a series that was deleted. */
+async function strandSeriesFloor(topic: string): Promise<void> {
+  const place = { ...(await rig.describe(topic)), partition: 0 };
+  await orderSeries('old', topic, 'create');
+  await rig.floorsAre(topic, [0n]);
+  await orderSeries('old', topic, 'delete');
+  await rig.floorsAre(topic, [undefined]);
+  await rig.parts.floors.confirm({ place, holder: 'series:old', offset: toOffset(5n), wasConfirmed: true });
+}
+
+async function orderSeries(series: string, topic: string, order: 'create' | 'delete'): Promise<void> {
+  const request = newRequest({ jobId: series, topic, handler: 'count' });
+  const definition = order === 'create' ? { request, cron: '', zone: 'UTC', everyMs: 3_600_000n } : null;
+  const by = { reason: 'a test', actor: 'tester' };
+  await rig.jobLog.orderSeries({ formatVersion: 1, orderId: randomUUID(), series, order, definition, ...by });
+}
+
+const anHourLater = (): number => Date.now() + 3_600_000;
+
+it('the floor that a crash left of a deleted series goes, and one cycle later what it held', async () => {
+  const topic = await rig.parts.newTopic(1);
+  await rig.produce(topic, 0, 50);
+  await rig.distribute();
+  await strandSeriesFloor(topic);
+  const policies = [{ topic, ageMs: 0, bytes: undefined }];
+  expect(await runCycle(rig.guardParts(policies))).toMatchObject({ staleFloors: [], partitions: [{ outcome: 'cut' }] });
+  expect(await runCycle(rig.guardParts(policies, { nowMs: anHourLater }))).toMatchObject({
+    staleFloors: [{ topic, partition: 0, holder: 'series:old' }],
+  });
+  expect(await rig.logStarts(topic)).toEqual([5n]);
+  expect((await rig.cycle(topic)).partitions).toMatchObject([{ outcome: 'cut', cutOffsets: 45n }]);
+});
+
+it('a series that is created again while the floor of its former one is dropped loses nothing', async () => {
+  const topic = await rig.parts.newTopic(1);
+  await rig.produce(topic, 0, 50);
+  await rig.distribute();
+  await strandSeriesFloor(topic);
+  const { floors } = rig.parts;
+  const drop: typeof floors.drop = async (request) => {
+    await orderSeries('old', topic, 'create');
+    await rig.until('the series to be there', async () => {
+      const state = (await rig.jobLog.series()).get('old');
+      return state?.status === 'ACTIVE' && (await rig.floors(topic))[0] === 0n;
+    });
+    return floors.drop(request);
+  };
+  const parts = rig.guardParts([{ topic, ageMs: 0, bytes: undefined }], {
+    nowMs: anHourLater,
+    floors: { ...floors, drop },
+  });
+  expect((await runCycle(parts)).partitions).toMatchObject([{ outcome: 'incomplete' }]);
+  expect(await rig.logStarts(topic)).toEqual([0n]);
 });

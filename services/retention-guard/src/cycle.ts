@@ -15,7 +15,7 @@
  *
  * Every partition has an outcome; what goes wrong with one leaves the others alone.
  */
-import type { JobState } from '@tidemark/contracts';
+import type { JobState, SeriesState } from '@tidemark/contracts';
 import type { FloorLook } from '@tidemark/cursors';
 import { type DurableMarks, markKey } from '@tidemark/jobs';
 import { inSlices } from '@tidemark/keyspace';
@@ -25,7 +25,7 @@ import { cut, guarded, type Proposed } from './cut.ts';
 import { type ExaminedTopic, examineTopics } from './examine.ts';
 import type { GroupFloor } from './groups.ts';
 import { type Overdue, overdueAt } from './hold.ts';
-import { isCoveredBy, judge, requiredAt, staleHolders } from './judgement.ts';
+import { isCoveredBy, isSeriesHolder, judge, requiredAt, staleHolders } from './judgement.ts';
 import { SLICES } from './limits.ts';
 import type { GuardParts } from './parts.ts';
 import { recreationOf } from './recreated.ts';
@@ -43,7 +43,7 @@ export async function runCycle(parts: GuardParts): Promise<CycleReport> {
   const series = await parts.jobs.series();
   const storeFault = faultOf(durable, await parts.floors.incarnation());
 
-  const staleFloors = storeFault === undefined ? await dropStale(parts, candidates, states) : [];
+  const staleFloors = storeFault === undefined ? await dropStale(parts, candidates, { states, series }) : [];
 
   const sights = await watchLogs(parts, candidates, {
     durable,
@@ -51,7 +51,7 @@ export async function runCycle(parts: GuardParts): Promise<CycleReport> {
     series,
     isStoreFine: storeFault === undefined,
   });
-  const recreated = recreatedAmong(topics, { durable, states, sights });
+  const recreated = recreatedAmong(topics, { durable, states, series, sights });
 
   const releasedAt = ({ place }: Candidate) => sights.get(markKey(place))?.released ?? [];
   const freed = storeFault === undefined ? await raiseReleased(parts, candidates, releasedAt) : candidates;
@@ -65,7 +65,8 @@ export async function runCycle(parts: GuardParts): Promise<CycleReport> {
       overdue: overdueOf(parts, seen, states),
     };
     const { place, offsets, policyTarget, look, groups } = candidate;
-    const required = requiredAt(states.values(), place, series.values());
+    // The name of a series may be in use again by now: nothing is cut until the next cycle has read them anew.
+    const required = [...requiredAt(states.values(), place, series.values()), ...droppedSeriesAt(place, staleFloors)];
     const isCovered = durable.marks.has(markKey(place)) || isCoveredBy(states.values(), place, series.values());
     const judgement = judge({
       offsets,
@@ -108,15 +109,16 @@ function recreatedAmong(
   known: {
     readonly durable: DurableMarks;
     readonly states: ReadonlyMap<string, JobState>;
+    readonly series: ReadonlyMap<string, SeriesState>;
     readonly sights: ReadonlyMap<string, Sight>;
   },
 ): ReadonlyMap<string, string> {
-  const { durable, states, sights } = known;
+  const { durable, states, series, sights } = known;
   const recreated = new Map<string, string>();
   for (const { description } of topics) {
     const first = sights.get(markKey({ ...description, partition: 0 }));
     const isFirstLook = first?.isFirst ?? false;
-    const words = recreationOf(description, { durable, states: states.values(), isFirstLook });
+    const words = recreationOf(description, { durable, states: states.values(), series: series.values(), isFirstLook });
     if (words !== undefined) recreated.set(description.topic, words);
   }
   return recreated;
@@ -125,17 +127,24 @@ function recreatedAmong(
 async function dropStale(
   parts: GuardParts,
   candidates: readonly Candidate[],
-  states: ReadonlyMap<string, JobState>,
+  known: Parameters<typeof staleHolders>[1],
 ): Promise<readonly StaleFloor[]> {
   const dropped: StaleFloor[] = [];
   for (const { place, look } of candidates) {
     if (look === undefined) continue;
-    for (const holder of staleHolders(look, states, parts.nowMs())) {
+    for (const holder of staleHolders(look, known, parts.nowMs())) {
       await parts.floors.drop({ place, holder });
       dropped.push({ topic: place.topic, partition: place.partition, holder });
     }
   }
   return dropped;
+}
+
+function droppedSeriesAt({ topic, partition }: Candidate['place'], dropped: readonly StaleFloor[]): readonly string[] {
+  return dropped
+    .filter((stale) => stale.topic === topic && stale.partition === partition)
+    .map(({ holder }) => holder)
+    .filter(isSeriesHolder);
 }
 
 function faultOf({ store }: DurableMarks, incarnation: string): string | undefined {

@@ -43,6 +43,7 @@ it.each([
   ['the floors are not filled', { look: undefined }, 'incomplete', 'not filled'],
   ['and a job needs them', { look: undefined, required: ['a', 'b'] }, 'incomplete', 'job a (and 1 more)'],
   ['no job was ever there', { look: undefined, isCovered: false }, 'unread', 'no job has covered'],
+  ['a series needs them', { look: undefined, required: ['series:a'] }, 'incomplete', 'but series:a needs some'],
   ['a floor is missing', { look: look({ a: 5n }), required: ['a', 'b'] }, 'incomplete', 'job b is missing'],
   ['B7: a floor is beyond the log', { look: look({ a: 501n }) }, 'beyond_log', 'a needs 501, the log ends at 60'],
   ['the mark is beyond the log', { look: look({}, 61n) }, 'beyond_log', 'the mark is 61'],
@@ -122,8 +123,12 @@ it('knows floors that a crash left behind, by jobs that ended long ago', () => {
   const states = new Map(
     [job('done', 'COMPLETED', 9n), job('running', 'RUNNING', 9n)].map((each) => [each.jobId, each]),
   );
-  const seen = look({ done: 5n, running: 5n, unknown: 5n });
+  const series = new Map(
+    ['ACTIVE', 'STOPPED', 'DELETED'].map((status) => [status, sampleSeries({ series: status.toLowerCase(), status })]),
+  );
+  const ofSeries = { 'series:active': 5n, 'series:stopped': 5n, 'series:deleted': 5n };
+  const seen = look({ done: 5n, running: 5n, unknown: 5n, ...ofSeries });
   const endedMs = 1_700_000_000_000;
-  expect(staleHolders(seen, states, endedMs + 60_000)).toEqual([]);
-  expect(staleHolders(seen, states, endedMs + 700_000)).toEqual(['done']);
+  expect(staleHolders(seen, { states, series }, endedMs + 60_000)).toEqual([]);
+  expect(staleHolders(seen, { states, series }, endedMs + 700_000)).toEqual(['done', 'series:deleted']);
 });

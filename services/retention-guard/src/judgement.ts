@@ -78,13 +78,23 @@ export function wentBack(mark: Offset, { lastStableOffset }: Pick<PartitionOffse
   return `the mark is ${mark}, the log is stable up to ${lastStableOffset}: it went back (a restored disk, an unclean election?); nothing is cut here until it has grown past the mark, and jobs that were beyond ${lastStableOffset} must be submitted again`;
 }
 
-/** Floors whose job ended long ago, according to Kafka: nobody would drop them any more, and they would hold the log for ever. Reservations run out. */
-export function staleHolders(look: FloorLook, states: ReadonlyMap<string, JobState>, nowMs: number): readonly string[] {
+/**
+ * Floors whose job ended, or whose series was deleted, long ago, according to Kafka: nobody would drop them any more, and
+ * they would hold the log for ever. Reservations run out.
+ */
+export function staleHolders(
+  look: FloorLook,
+  known: { readonly states: ReadonlyMap<string, JobState>; readonly series: ReadonlyMap<string, SeriesState> },
+  nowMs: number,
+): readonly string[] {
+  const endedAtMs = new Map<string, bigint>();
+  for (const state of known.series.values())
+    if (!isHeld(state)) endedAtMs.set(holderOf(state.series), state.updatedAtMs);
   return look.floors
     .filter(({ holder, reservedUntilMs }) => {
-      const state = states.get(holder);
-      if (state === undefined || reservedUntilMs !== undefined || !isTerminal(state.state)) return false;
-      return BigInt(nowMs) - state.updatedAtMs > STALE_FLOOR_AFTER_MS;
+      const job = known.states.get(holder);
+      const atMs = job !== undefined && isTerminal(job.state) ? job.updatedAtMs : endedAtMs.get(holder);
+      return reservedUntilMs === undefined && atMs !== undefined && BigInt(nowMs) - atMs > STALE_FLOOR_AFTER_MS;
     })
     .map(({ holder }) => holder);
 }
@@ -130,7 +140,12 @@ function leave(outcome: keyof typeof PartitionOutcome, reason: string): Judgemen
   return { kind: 'leave', outcome: PartitionOutcome[outcome], reason };
 }
 
+export function isSeriesHolder(holder: string): boolean {
+  return holder.startsWith(holderOf(''));
+}
+
 function these(holders: readonly string[]): string {
   const [first = '', ...others] = holders;
-  return others.length === 0 ? `job ${first}` : `job ${first} (and ${others.length} more)`;
+  const name = isSeriesHolder(first) ? first : `job ${first}`;
+  return others.length === 0 ? name : `${name} (and ${others.length} more)`;
 }

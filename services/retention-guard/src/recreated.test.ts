@@ -1,4 +1,4 @@
-import { samplePin, sampleRequest, sampleState } from '@tidemark/jobs/testing';
+import { sampleDefinition, samplePin, sampleRequest, sampleSeries, sampleState } from '@tidemark/jobs/testing';
 import { expect, it } from 'vitest';
 import { recreationOf } from './recreated.ts';
 
@@ -25,7 +25,7 @@ const job = (jobId: string, state: string, topicId: string) =>
   });
 
 it('is said at the first look at the new one, and as long as a job waits for the former one', () => {
-  const known = { durable: durable(mark('former')), states: [job('done', 'COMPLETED', 'former')] };
+  const known = { durable: durable(mark('former')), states: [job('done', 'COMPLETED', 'former')], series: [] };
   expect(recreationOf(now, { ...known, isFirstLook: true })).toMatch(
     /^it was deleted and created again, its id is new \(before: former\): .* there is nothing to be done$/,
   );
@@ -34,7 +34,18 @@ it('is said at the first look at the new one, and as long as a job waits for the
   expect(recreationOf(now, { ...known, states, isFirstLook: false })).toMatch(/tidemark job cancel a$/);
 });
 
+it('names the series of the former one until they are deleted', () => {
+  const definition = sampleDefinition({ request: sampleRequest({ jobId: 'nightly', topic: 'orders' }) });
+  const series = [
+    sampleSeries({ definition, topicId: 'former', status: 'STOPPED' }),
+    sampleSeries({ definition, topicId: 'former', status: 'DELETED', series: 'gone' }),
+    sampleSeries({ definition, topicId: 'new', series: 'fine' }),
+  ];
+  const words = recreationOf(now, { durable: durable(), states: [], series, isFirstLook: false });
+  expect(words).toMatch(/series nightly is of the former one: tidemark series delete nightly, and create it anew$/);
+});
+
 it('is not said of a topic that is what it was', () => {
-  const known = { durable: durable(mark('new'), mark('x', 'other')), states: [job('b', 'RUNNING', 'new')] };
+  const known = { durable: durable(mark('new'), mark('x', 'other')), states: [job('b', 'RUNNING', 'new')], series: [] };
   expect(recreationOf(now, { ...known, isFirstLook: true })).toBeUndefined();
 });
