@@ -81,9 +81,9 @@ async function bodyOf(
   return { bytes: decodedText(codec.decodeCached(value) ?? (await codec.decode(value))), type: 'application/json' };
 }
 
-/** With dashes, since some proxies drop names with underscores. */
+/** With dashes, since some proxies drop names with underscores. A dead letter may say that it is of a topic that is none. */
 function headersOf(event: Event, { jobId, attempt }: HandlerContext): Readonly<Record<string, string>> {
-  return {
+  const headers = {
     'idempotency-key': idempotencyKey(event),
     'tm-origin-topic': event.topic,
     'tm-origin-partition': String(event.partition),
@@ -94,6 +94,13 @@ function headersOf(event: Event, { jobId, attempt }: HandlerContext): Readonly<R
     ...(event.key === null ? {} : { 'tm-key-base64': event.key.toString('base64') }),
     ...(event.value === null ? { 'tm-tombstone': 'true' } : {}),
   };
+  try {
+    new Headers(headers);
+  } catch {
+    const message = `topic ${JSON.stringify(event.topic)} of the record has characters that no header of HTTP may have`;
+    throw new TidemarkError({ code: 'WEBHOOK_NO_HEADER', class: ErrorClass.data, message });
+  }
+  return headers;
 }
 
 interface Sent {
