@@ -82,6 +82,16 @@ it('keeps a correction that gave a later record another key: its old letter is n
   ]);
 });
 
+it('does not copy another letter of the same record behind its correction, though an older worker named no topic id', async () => {
+  const { topicId } = cluster.createTopic('t');
+  await writeLetters(cluster, [
+    { offset: 1, topicId },
+    { offset: 1, job: 'older' },
+  ]);
+  expect(await edit({ offset: 0n, value: null })).toEqual({ kind: 'not the newest', newest: '0:1' });
+  expect(await edit({ offset: 1n, value: null })).toMatchObject({ kind: 'planned', copies: [{}] });
+});
+
 it('does not take letters before the one that is edited for followers of it, however many there are', async () => {
   const before = Array.from({ length: EDIT_FOLLOWERS_MAX + 1 }, (_, offset) => ({ offset }));
   await writeLetters(cluster, [...before, { offset: EDIT_FOLLOWERS_MAX + 1 }]);

@@ -9,7 +9,7 @@
  * are read: whoever opens second fences the first, whose commit then fails, and waits for what it had committed before.
  */
 import { deadLetterFacts, editedHeaders, placeText } from '@tidemark/jobs';
-import { cursorBefore, ErrorClass, TidemarkError } from '@tidemark/keyspace';
+import { cursorBefore, ErrorClass, isTopicName, TidemarkError } from '@tidemark/keyspace';
 import type { LogCluster, OutgoingRecord, TopicDescription } from '@tidemark/log';
 import { type DeadLetter, deadLetterAt } from './dead-letters.ts';
 import { EDIT_FOLLOWERS_BYTES_MAX, EDIT_FOLLOWERS_MAX } from './limits.ts';
@@ -88,7 +88,9 @@ async function planEdit(
   const keepsKey = isSame(key, letter.record.key);
   if (keepsKey && isSame(value, letter.record.value)) return { kind: 'nothing changes' };
 
-  const newest = new NewestLetters(letter, { withKey: keepsKey });
+  const { topic } = letter.origin;
+  const topicId = isTopicName(topic) ? (await cluster.catalog.describe(topic))?.topicId : undefined;
+  const newest = new NewestLetters(letter, { withKey: keepsKey, topicId });
   const window = { partition, start: cursorBefore(bounds.logStartOffset), end: cursorBefore(bounds.highWatermark) };
   for await (const item of readWindow(cluster, letters, [window], signal === undefined ? {} : { signal })) {
     if (item.kind === 'cut short') return { kind: 'cut short', reason: item.reason };
@@ -121,15 +123,20 @@ interface NewestLetter {
 class NewestLetters {
   readonly #edited: DeadLetter;
   readonly #withKey: boolean;
+  readonly #topicId: string | undefined;
   /** In the order of the log, by where the one that counts lies. */
   readonly #byRecord = new Map<string, NewestLetter>();
   followers = 0;
   bytes = 0;
 
-  /** `withKey`: also of records of its key. Under another key nothing has to wait for the copy. */
-  constructor(edited: DeadLetter, { withKey }: { readonly withKey: boolean }) {
+  /**
+   * `withKey`: also of records of its key. Under another key nothing has to wait for the copy. `topicId` is that of the topic as
+   * it is now; a letter without one is taken for one of it, as by a redrive.
+   */
+  constructor(edited: DeadLetter, of: { readonly withKey: boolean; readonly topicId: string | undefined }) {
     this.#edited = edited;
-    this.#withKey = withKey;
+    this.#withKey = of.withKey;
+    this.#topicId = of.topicId;
   }
 
   get isTooMany(): boolean {
@@ -137,18 +144,23 @@ class NewestLetters {
   }
 
   add(letter: DeadLetter): void {
-    const id = recordId(letter);
+    const id = this.#idOf(letter);
     const known = this.#byRecord.get(id);
     const { edit, record } = letter;
     const isOfKey = this.#withKey && isOfOneKey(this.#edited, letter);
     // A record of the key that was corrected to have another one is none of it any more.
-    if (known === undefined && !isOfKey && id !== recordId(this.#edited)) return;
+    if (known === undefined && !isOfKey && id !== this.#idOf(this.#edited)) return;
     if (known !== undefined && known.edit > edit) return;
     this.#count(known?.follower, -1);
     this.#byRecord.delete(id);
     const follower = isOfKey && record.offset > this.#edited.record.offset ? letter : undefined;
     this.#count(follower, 1);
     this.#byRecord.set(id, { edit, offset: record.offset, ...(follower && { follower }) });
+  }
+
+  /** A topic that was created again has other records at the same places. */
+  #idOf({ topicId = this.#topicId, origin }: DeadLetter): string {
+    return `${topicId}/${placeText(origin)}`;
   }
 
   #count(follower: DeadLetter | undefined, sign: 1 | -1): void {
@@ -159,7 +171,7 @@ class NewestLetters {
 
   /** Where the letter lies that counts for the record of this one. */
   of(letter: DeadLetter): bigint {
-    return this.#byRecord.get(recordId(letter))?.offset ?? letter.record.offset;
+    return this.#byRecord.get(this.#idOf(letter))?.offset ?? letter.record.offset;
   }
 
   behind(): readonly DeadLetter[] {
@@ -181,11 +193,6 @@ function copyOf(
   const of = { partition, offset: record.offset };
   const headers = editedHeaders(record.headers, { number: edit + 1, of, by, note });
   return { topic: letters.topic, partition, key, value, headers };
-}
-
-/** A topic that was created again has other records at the same places. */
-function recordId({ topicId = '', origin }: DeadLetter): string {
-  return `${topicId}/${placeText(origin)}`;
 }
 
 /** Records without a key have no order among them. */

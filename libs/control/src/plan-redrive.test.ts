@@ -101,6 +101,15 @@ it('B3: refuses the letters of a topic that was created again, or leaves them, o
   expect(await plan(FormerTopic.take)).toMatchObject({ count: { letters: 3, former: 1 } });
 });
 
+it('B3: takes a letter without a topic id, as older workers write them, for one of the topic that is there', async () => {
+  const { topicId } = cluster.createTopic('t');
+  await writeLetters(cluster, [{ offset: 1 }, { offset: 1, job: 'later', topicId }]);
+  expect(await plan()).toMatchObject({
+    parameters: { [LetterParameter.newest]: '0:1=1' },
+    count: { letters: 1, replaced: 1, former: 0 },
+  });
+});
+
 it('says that nothing is there for a topic that never had a dead letter', async () => {
   cluster.createTopic('t');
   expect(await plan()).toMatchObject({ kind: 'planned', count: { letters: 0 } });

@@ -62,7 +62,7 @@ export async function planRedrive(
       : {}),
   };
   const windows = (await letterWindows(cluster, letters)).filter((window) => !isEmpty(window));
-  const newest = new Newest(asked);
+  const newest = new Newest(asked, source?.topicId);
   for await (const item of lettersIn(cluster, letters, windows, signal)) {
     if (item.kind === 'cut short') return item;
     newest.add(item.letter);
@@ -106,15 +106,18 @@ interface Counting {
 /** Which letter of a record counts. Holds a few numbers for each record that has one. */
 class Newest {
   readonly #fateOf: ReturnType<typeof letterFates>;
+  readonly #topicId: string | undefined;
   readonly #byRecord = new Map<string, Counting>();
 
-  constructor(parameters: RedriveQuestion['parameters']) {
+  /** `topicId` is that of the topic as it is now; a letter without one is taken for one of it. */
+  constructor(parameters: RedriveQuestion['parameters'], topicId: string | undefined) {
     this.#fateOf = letterFates(parameters);
+    this.#topicId = topicId;
   }
 
   /** In the order of the log. */
   add(letter: DeadLetter): void {
-    const { edit, record, topicId = '' } = letter;
+    const { edit, record, topicId = this.#topicId } = letter;
     const place = placeText(letter.origin);
     const id = `${topicId}/${place}`;
     const known = this.#byRecord.get(id) ?? { place, edit: 0, offset: undefined, taken: 0 };
