@@ -1,14 +1,15 @@
+import type { SeriesState } from '@tidemark/contracts';
 import { createMemoryCodec } from '@tidemark/contracts/testing';
 import { createMemoryFloorStore } from '@tidemark/cursors/testing';
 import { createMarkLog } from '@tidemark/jobs/kafka';
-import { samplePin, sampleRequest, sampleState } from '@tidemark/jobs/testing';
+import { sampleDefinition, samplePin, sampleRequest, sampleSeries, sampleState } from '@tidemark/jobs/testing';
 import { toOffset } from '@tidemark/keyspace';
 import { createMemoryCluster } from '@tidemark/log/testing';
 import { expect, it } from 'vitest';
 import { viewRetention } from './retention-view.ts';
 import { scriptedJobLog } from './testing/scripted-job-log.ts';
 
-async function setUp() {
+async function setUp(series: readonly SeriesState[] = []) {
   const cluster = createMemoryCluster();
   const topic = cluster.createTopic('orders', { partitionCount: 2 });
   const writer = await cluster.openWriter();
@@ -25,7 +26,7 @@ async function setUp() {
   await floors.install({ place, life: 'a', incarnation, mark: toOffset(10n), floors: filled });
   const request = sampleRequest({ jobId: 'slow', topic: 'orders' });
   const pin = { ...samplePin([[39n, 99n]]), topicId: topic.topicId, pinnedAtMs: 5_000n };
-  const jobLog = scriptedJobLog({ states: [sampleState({ jobId: 'slow', state: 'RUNNING', request, pin })] });
+  const jobLog = scriptedJobLog({ states: [sampleState({ jobId: 'slow', state: 'RUNNING', request, pin })], series });
   const look = () => viewRetention({ cluster, jobLog, floors, marks, topics: [] });
   return { cluster, topic, marks, place, look };
 }
@@ -99,4 +100,15 @@ it('a job that was released holds nothing, and is shown as such', async () => {
     heldOffsets: 0n,
     released: releases,
   });
+});
+
+it('a topic that only a series holds is among those that are shown without being asked for', async () => {
+  const series = ['ACTIVE', 'DELETED'].map((status) => {
+    const request = sampleRequest({ jobId: status.toLowerCase(), topic: `of-${status.toLowerCase()}` });
+    return sampleSeries({ series: request.jobId, status, definition: sampleDefinition({ request }) });
+  });
+  const { cluster, look } = await setUp(series);
+  for (const topic of ['of-active', 'of-deleted']) cluster.createTopic(topic, { partitionCount: 1 });
+  const view = await look();
+  expect(view.kind === 'rows' && [...new Set(view.rows.map(({ topic }) => topic))]).toEqual(['of-active', 'orders']);
 });

@@ -1,7 +1,7 @@
 /** What the logs must keep, and for whom, read from Kafka and the store. */
-import type { GuardView, JobState } from '@tidemark/contracts';
+import type { GuardView, JobState, SeriesState } from '@tidemark/contracts';
 import type { Floor, FloorLook, FloorPlace, FloorStore } from '@tidemark/cursors';
-import { type DurableMarks, isTerminal, type MarkLog, markKey } from '@tidemark/jobs';
+import { type DurableMarks, isHeld, isTerminal, type MarkLog, markKey } from '@tidemark/jobs';
 import { type Offset, TidemarkError } from '@tidemark/keyspace';
 import {
   type LogCluster,
@@ -60,7 +60,7 @@ export interface RetentionQuestion {
   readonly jobLog: ControlParts['jobLog'];
   readonly floors: Pick<FloorStore, 'look'>;
   readonly marks: Pick<MarkLog, 'load'>;
-  /** Empty: every topic that an unfinished job covers, or that was cut before. */
+  /** Empty: every topic that an unfinished job covers, or a series, or that was cut before. */
   readonly topics: readonly string[];
 }
 
@@ -73,10 +73,11 @@ export async function viewRetention(question: RetentionQuestion): Promise<Retent
   const isAsked = question.topics.length > 0;
   const durable = await durableMarks(question.marks);
   const states = await question.jobLog.states();
+  const series = isAsked ? new Map<string, SeriesState>() : await question.jobLog.series();
   const reader = question.cluster.openReader();
   try {
     const rows: RetentionRow[] = [];
-    for (const topic of isAsked ? question.topics : topicsOfInterest(states, durable)) {
+    for (const topic of isAsked ? question.topics : topicsOfInterest(states, series, durable)) {
       const description = await catalog.describe(topic);
       if (description === undefined && isAsked) return { kind: 'topic not found', topic };
       if (description === undefined) continue;
@@ -98,10 +99,12 @@ export async function viewRetention(question: RetentionQuestion): Promise<Retent
 
 function topicsOfInterest(
   states: ReadonlyMap<string, JobState>,
+  series: ReadonlyMap<string, SeriesState>,
   { marks, views }: Pick<DurableMarks, 'marks' | 'views'>,
 ): readonly string[] {
   const topics = new Set<string>(views.keys());
   for (const state of states.values()) if (!isTerminal(state.state)) topics.add(state.request.topic);
+  for (const state of series.values()) if (isHeld(state)) topics.add(state.definition.request.topic);
   for (const { topic } of marks.values()) topics.add(topic);
   return [...topics].sort();
 }

@@ -8,7 +8,7 @@ import type { Confirmed } from './floor-keeper.ts';
 import type { LiveJob } from './job-book.ts';
 import { PLACES_CHECK_EVERY_MS } from './limits.ts';
 import { coveredBy, needsOf, placeKey, type Settled } from './needs.ts';
-import { needsOfAllSeries } from './series-needs.ts';
+import { needsOfAllSeries, placesOf } from './series-needs.ts';
 import { commit, type Shard } from './shard.ts';
 import { acknowledgedRanges } from './shard-floors.ts';
 
@@ -51,9 +51,10 @@ export async function checkFloors(shard: Shard): Promise<void> {
 }
 
 function rememberCovered(shard: Shard): void {
-  const { book, floors } = shard;
-  for (const { needs } of needsOfAllSeries(shard))
-    for (const { place } of needs) floors.places.set(placeKey(place), place);
+  const { book, floors, series, partitionCounts } = shard;
+  // Deleted ones, too: the guard, which cut there, waits for a place that is filled.
+  for (const state of series.all())
+    for (const place of placesOf(state, partitionCounts)) floors.places.set(placeKey(place), place);
   for (const state of book.states())
     for (const { place } of coveredBy(state)) floors.places.set(placeKey(place), place);
 }

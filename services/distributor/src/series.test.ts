@@ -157,6 +157,21 @@ describe('floors', () => {
     expect(await rig.state('held-1', 'RUNNING')).toMatchObject({ reason: '' });
   });
 
+  it('of a deleted series are none, and the guard may cut there, also when the store was lost since', async () => {
+    await rig.start();
+    await rig.createSeries('past', { topic });
+    await seriesFloors(rig, topic, [0n, 0n]);
+    await rig.orderSeries('past', 'delete');
+    await seriesFloors(rig, topic, [undefined, undefined]);
+    await parts.loseStore();
+    await rig.start();
+    for (const partition of [0, 1]) {
+      const place = { ...(await placeOf(rig, topic)), partition };
+      await waitFor('the place to be filled', async () => (await parts.floors.look(place)) !== undefined);
+      expect(await parts.floors.look(place)).toMatchObject({ floors: [] });
+    }
+  });
+
   it('of a stopped series are kept, and put back when somebody removes them', async () => {
     await rig.start();
     await rig.produce(topic, 0, numbers(10));

@@ -193,3 +193,18 @@ it('a series that is created again while the floor of its former one is dropped 
   expect((await runCycle(parts)).partitions).toMatchObject([{ outcome: 'incomplete' }]);
   expect(await rig.logStarts(topic)).toEqual([0n]);
 });
+
+it('P7: what somebody else removes under a series, which no job needs yet, is found, and by whom it is needed', async () => {
+  const topic = await rig.parts.newTopic(1);
+  await rig.produce(topic, 0, 50);
+  await rig.distribute();
+  await orderSeries('nightly', topic, 'create');
+  await rig.floorsAre(topic, [0n]);
+  expect(await rig.outcomes(topic)).toEqual(['held']);
+  await rig.removeBehindOurBack(topic, 0, 20n);
+  const needed = [{ holder: 'series:nightly', from: 0n, to: 20n }];
+  expect((await rig.cycle(topic)).partitions).toMatchObject([
+    { removals: [{ from: 0n, to: 20n, needed, isNew: true }] },
+  ]);
+  expect((await rig.cycle(topic)).partitions).toMatchObject([{ removals: [{ from: 0n, to: 20n, isNew: false }] }]);
+});

@@ -62,7 +62,7 @@ export async function runCycle(parts: GuardParts): Promise<CycleReport> {
     const candidate = {
       ...seen,
       ...(sight === undefined ? {} : reportedOf(sight)),
-      overdue: overdueOf(parts, seen, states),
+      overdue: overdueOf(parts, seen, { states, series }),
     };
     const { place, offsets, policyTarget, look, groups } = candidate;
     // The name of a series may be in use again by now: nothing is cut until the next cycle has read them anew.
@@ -99,9 +99,16 @@ function reportedOf({ found, lasting, releases, released }: Watched): Pick<Candi
   return { removals, releases: released.map((each) => ({ ...each, isNew: isNew.has(each.holder) })) };
 }
 
-function overdueOf(parts: GuardParts, candidate: Candidate, states: ReadonlyMap<string, JobState>): readonly Overdue[] {
+function overdueOf(
+  parts: GuardParts,
+  candidate: Candidate,
+  known: {
+    readonly states: ReadonlyMap<string, JobState>;
+    readonly series: ReadonlyMap<string, SeriesState>;
+  },
+): readonly Overdue[] {
   const afterMs = parts.holds?.get(candidate.place.topic)?.alarmMs;
-  return overdueAt({ ...candidate, states, target: targetOf(candidate), afterMs, nowMs: parts.nowMs() });
+  return overdueAt({ ...candidate, ...known, target: targetOf(candidate), afterMs, nowMs: parts.nowMs() });
 }
 
 function recreatedAmong(

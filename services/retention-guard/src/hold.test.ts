@@ -1,5 +1,5 @@
 import type { FloorLook } from '@tidemark/cursors';
-import { samplePin, sampleState } from '@tidemark/jobs/testing';
+import { samplePin, sampleSeries, sampleState } from '@tidemark/jobs/testing';
 import { toOffset } from '@tidemark/keyspace';
 import { expect, it } from 'vitest';
 import { overdueAt, parseHolds } from './hold.ts';
@@ -61,4 +61,22 @@ it('is overdue who was pinned long ago, has not ended, and holds what the policy
   expect(overdueAt({ ...facts, afterMs: 3 * DAY })).toEqual([]);
   expect(overdueAt({ ...facts, afterMs: undefined })).toEqual([]);
   expect(overdueAt({ ...facts, look: undefined, afterMs: DAY })).toEqual([]);
+});
+
+it('a series that was stopped and left so is overdue, one that goes on is meant to hold, and neither is released', () => {
+  const floors = ['series:forgotten', 'series:active'].map((holder) => ({
+    holder,
+    offset: toOffset(5n),
+    reservedUntilMs: undefined,
+  }));
+  const series = new Map(
+    ['STOPPED', 'ACTIVE'].map((status) => {
+      const name = status === 'STOPPED' ? 'forgotten' : 'active';
+      return [name, sampleSeries({ series: name, status, updatedAtMs: 1_000n })];
+    }),
+  );
+  const look: FloorLook = { life: 'now', mark: toOffset(0n), floors };
+  const facts = { look, states: new Map(), target: toOffset(50n), afterMs: DAY, nowMs: 3 * DAY };
+  expect(overdueAt({ ...facts, series })).toEqual([{ holder: 'series:forgotten', floor: 5n, sinceMs: 1_000n }]);
+  expect(overdueAt(facts)).toEqual([]);
 });

@@ -1,7 +1,7 @@
 /** How long a job may hold a log against its policy: `orders=3d,chat=3d/7d`. Pure. */
-import type { JobState } from '@tidemark/contracts';
+import type { JobState, SeriesState } from '@tidemark/contracts';
 import type { FloorLook } from '@tidemark/cursors';
-import { isTerminal } from '@tidemark/jobs';
+import { holderOf, isTerminal, SeriesStatus } from '@tidemark/jobs';
 import { isTopicName, type Offset } from '@tidemark/keyspace';
 import { parseAge } from './policy.ts';
 
@@ -44,31 +44,35 @@ export function parseHolds(text: string): HoldsParse {
   return faults.length > 0 ? { kind: 'faults', faults } : { kind: 'parsed', holds };
 }
 
-/** A job that holds what the policy would remove, for longer than it may. */
+/** A job, or a series that was stopped, that holds what the policy would remove, for longer than it may. */
 export interface Overdue {
   readonly holder: string;
   readonly floor: Offset;
-  /** Epoch ms, when it was pinned. */
+  /** Epoch ms, when it was pinned, or stopped. */
   readonly sinceMs: bigint;
 }
 
-/** Only jobs: a series is meant to hold, and since when a group does nobody knows. */
+/** A series is meant to hold, unless it was stopped and nobody resumes or deletes it; since when a group does nobody knows. */
 export function overdueAt(facts: {
   readonly look: FloorLook | undefined;
   readonly states: ReadonlyMap<string, JobState>;
+  /** Left out where only jobs are asked for. */
+  readonly series?: ReadonlyMap<string, SeriesState>;
   /** Below which the policy would cut. */
   readonly target: Offset;
   readonly afterMs: number | undefined;
   readonly nowMs: number;
 }): readonly Overdue[] {
-  const { look, states, target, afterMs, nowMs } = facts;
+  const { look, states, series, target, afterMs, nowMs } = facts;
   if (afterMs === undefined) return [];
+  const stoppedAtMs = new Map<string, bigint>();
+  for (const state of series?.values() ?? [])
+    if (state.status === SeriesStatus.stopped) stoppedAtMs.set(holderOf(state.series), state.updatedAtMs);
   const overdue: Overdue[] = [];
   for (const { holder, offset, reservedUntilMs } of look?.floors ?? []) {
     const state = states.get(holder);
-    const sinceMs = state?.pin?.pinnedAtMs;
-    if (state === undefined || sinceMs === undefined || reservedUntilMs !== undefined || isTerminal(state.state))
-      continue;
+    const sinceMs = state === undefined ? stoppedAtMs.get(holder) : state.pin?.pinnedAtMs;
+    if (sinceMs === undefined || reservedUntilMs !== undefined || isTerminal(state?.state ?? '')) continue;
     if (offset < target && BigInt(nowMs) - sinceMs > BigInt(afterMs)) overdue.push({ holder, floor: offset, sinceMs });
   }
   return overdue;

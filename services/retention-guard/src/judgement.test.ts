@@ -116,6 +116,8 @@ it('a series needs a floor in every partition of its topic, seen or not, until i
     expect(requiredAt([], at(partition), series)).toEqual(['series:active', 'series:stopped', 'series:of_tomorrow']);
   expect(requiredAt([], at(0, 'recreated'), series)).toEqual([]);
   expect(isCoveredBy([], at(7), series)).toBe(true);
+  const deleted = series.filter(({ status }) => status === 'DELETED');
+  expect([isCoveredBy([], at(0), deleted), isCoveredBy([], at(7), deleted)]).toEqual([true, false]);
   expect(isCoveredBy([], { ...at(0), topic: 'others' }, series)).toBe(false);
 });
 

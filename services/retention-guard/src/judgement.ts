@@ -117,9 +117,12 @@ export function requiredAt(
   return holders;
 }
 
-/** An empty window reads nothing, and the distributor fills no floors for it. */
+/** An empty window reads nothing, and the distributor fills no floors for it; nor for what a deleted series had not seen. */
 export function isCoveredBy(jobs: Iterable<JobState>, place: FloorPlace, series: Iterable<SeriesState> = []): boolean {
-  for (const state of series) if (isOf(state, place)) return true;
+  for (const state of series) {
+    const isSeen = state.partitions.some(({ partition }) => partition === place.partition);
+    if (isOf(state, place) && (isSeen || isHeld(state))) return true;
+  }
   for (const state of jobs) {
     const window = windowAt(state, place);
     if (window !== undefined && window.end > window.start) return true;

@@ -94,3 +94,13 @@ it('is told at the first cycle and then now and then, not in every one', async (
   nowMs = 2 * MINUTE;
   expect(await atMs()).toBe(BigInt(2 * MINUTE));
 });
+
+it('what people look at goes on by a clock that was set back', async () => {
+  const { topic, outlook, view } = await setUp({});
+  disk(topic, 800n);
+  nowMs = 5 * HOUR;
+  await outlook.look(await reportOf(topic, {}));
+  nowMs = HOUR;
+  await outlook.look(await reportOf(topic, { reason: 'now' }));
+  expect(await view()).toMatchObject({ atMs: BigInt(HOUR), partitions: [{ reason: 'now' }] });
+});

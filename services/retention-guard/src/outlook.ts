@@ -36,7 +36,8 @@ export function createOutlook(parts: GuardParts): Outlook {
         growth.note(-disk.usableBytes, nowMs);
         return { ...disk, fullAtMs: growth.reachesAtMs(disk.usableBytes, nowMs) };
       });
-      if (nowMs - toldAtMs >= VIEW_EVERY_MS) {
+      // The clock may have been set back.
+      if (Math.abs(nowMs - toldAtMs) >= VIEW_EVERY_MS) {
         await parts.marks.tell(await viewsOf(parts, report, { disks, growthOf, nowMs }));
         toldAtMs = nowMs;
       }
