@@ -127,6 +127,11 @@ export const JOB_FORMAT_MAX = 2;
 /** Targets of jobs that republish, whose partition counts a worker knows. */
 export const REMEMBERED_TARGETS_MAX = 100;
 
+/** Longer than one request to a broker that hangs may take: all slots of a worker write in turn. */
+export const REPUBLISH_PATIENCE_MS = 60_000;
+/** Beyond it, so that nothing that is slow is taken for a fault of the records. */
+export const REPUBLISH_TIMEOUT_MS = 2 * REPUBLISH_PATIENCE_MS;
+
 /** Requests of one range at the same time: hides the way to a server without storming it (times four slots). */
 export const WEBHOOK_CONCURRENCY = 8;
 /** Between the longest time of a request and the end of its attempt. */

@@ -1,7 +1,7 @@
 /** Replays into another topic by a whole worker, on the in-memory log and store. */
-import type { HandlerContext, HandlerEvent } from '@tidemark/handlers';
+import { classifyFault, type HandlerContext, type HandlerEvent } from '@tidemark/handlers';
 import { type Offset, partitionOfKey, TidemarkError, toOffset } from '@tidemark/keyspace';
-import { headerText, type LogRecord } from '@tidemark/log';
+import { headerText, type LogRecord, type OutgoingRecord } from '@tidemark/log';
 import { createMemoryCluster } from '@tidemark/log/testing';
 import { waitFor } from '@tidemark/testkit';
 import { describe, expect, it } from 'vitest';
@@ -62,34 +62,55 @@ describe('copyOf', () => {
   });
 });
 
-it('P5: a chunk that waited behind another is not written any more when its lease was lost meanwhile', async () => {
-  const gate = Promise.withResolvers<void>();
-  const written: number[] = [];
-  const handler = createRepublish({
-    catalog: createMemoryCluster().catalog,
-    openWriter: async () => ({
-      append: async (records) => {
-        await gate.promise;
-        written.push(records.length);
-        return [];
-      },
-      close: async () => {},
-    }),
+describe('a target that takes its time', () => {
+  const parameters = { topic: 'copy' };
+
+  /** Writes nothing before `open` was called. */
+  async function gated(options: Parameters<typeof createRepublish>[1] = {}) {
+    const gate = Promise.withResolvers<void>();
+    const written: number[] = [];
+    const append = async (records: readonly OutgoingRecord[]): Promise<readonly []> => {
+      await gate.promise;
+      written.push(records.length);
+      return [];
+    };
+    const { catalog } = createMemoryCluster();
+    const writer = { append, close: async () => {} };
+    const handler = createRepublish({ catalog, openWriter: async () => writer }, options);
+    await handler.open?.();
+    const write = async (count: number, { signal } = new AbortController()) =>
+      await handler.handleBatch?.(
+        numbers(1, count).map(() => event({})),
+        { ...context, parameters, signal },
+      );
+    const close = async () => await handler.close?.();
+    return { open: gate.resolve, written, write, close };
+  }
+
+  it('P5: gets no chunk that waited behind another, when the lease of that was lost meanwhile', async () => {
+    const { open, written, write, close } = await gated();
+    const lost = new AbortController();
+    const [first, second, third] = [write(1), write(2, lost), write(3)];
+    const refused = expect(second).rejects.toMatchObject({ name: 'AbortError' });
+    lost.abort();
+    open();
+    await Promise.all([first, refused, third]);
+    expect(written).toEqual([1, 3]);
+    await close();
   });
-  await handler.open?.();
-  const [lost, held] = [new AbortController(), new AbortController()];
-  const write = async (count: number, { signal }: AbortController) =>
-    await handler.handleBatch?.(
-      numbers(1, count).map(() => event({})),
-      { ...context, parameters: { topic: 'copy' }, signal },
-    );
-  const [first, second, third] = [write(1, held), write(2, lost), write(3, held)];
-  const refused = expect(second).rejects.toMatchObject({ name: 'AbortError' });
-  lost.abort();
-  gate.resolve();
-  await Promise.all([first, refused, third]);
-  expect(written).toEqual([1, 3]);
-  await handler.close?.();
+
+  it('P6: is not available, whose records are not at fault; what was given up is not begun later', async () => {
+    const { open, written, write, close } = await gated({ patienceMs: 1 });
+    for (const result of await Promise.allSettled([write(1), write(2)]))
+      expect(classifyFault(result.status === 'rejected' && result.reason)).toMatchObject({
+        kind: 'unavailable',
+        dependency: 'topic copy',
+        message: expect.stringContaining('within 1 ms'),
+      });
+    open();
+    await close();
+    expect(written).toEqual([1]);
+  });
 });
 
 const parameters = { topic: 'copy' };

@@ -10,12 +10,15 @@ import { defineHandler, done, type HandlerContext, type HandlerEvent, type RawHa
 import { REPUBLISH, type RepublishSettings, readRepublish } from '@tidemark/jobs';
 import { ErrorClass, remember, TidemarkError } from '@tidemark/keyspace';
 import type { LogCluster, LogWriter, OutgoingRecord, RecordHeaders } from '@tidemark/log';
-import { REMEMBERED_TARGETS_MAX } from '../limits.ts';
+import { REMEMBERED_TARGETS_MAX, REPUBLISH_PATIENCE_MS, REPUBLISH_TIMEOUT_MS } from '../limits.ts';
 
 type Event = HandlerEvent<Buffer | null>;
 
-/** Faults: `data` for a record that the target refuses as too large, `unavailable` for a target or broker that is away. */
-export function createRepublish(cluster: Pick<LogCluster, 'catalog' | 'openWriter'>): RawHandler {
+/** Faults: `data` for a record that the target refuses as too large, `unavailable` for a target or broker that is away, or slow. */
+export function createRepublish(
+  cluster: Pick<LogCluster, 'catalog' | 'openWriter'>,
+  { patienceMs = REPUBLISH_PATIENCE_MS }: { readonly patienceMs?: number } = {},
+): RawHandler {
   let writer: LogWriter | undefined;
   let turn: Promise<unknown> = Promise.resolve();
   const write = (copies: readonly OutgoingRecord[], signal: AbortSignal): Promise<void> => {
@@ -38,6 +41,7 @@ export function createRepublish(cluster: Pick<LogCluster, 'catalog' | 'openWrite
     name: REPUBLISH,
     input: 'raw',
     idempotent: false,
+    timeoutMs: REPUBLISH_TIMEOUT_MS,
     open: async () => {
       writer = await cluster.openWriter();
     },
@@ -49,10 +53,13 @@ export function createRepublish(cluster: Pick<LogCluster, 'catalog' | 'openWrite
       const settings = settingsOf(context);
       const needsCount =
         settings.partition === 'hash' && (settings.key === 'none' || events.some(({ key }) => key === null));
-      const partitionCount = needsCount ? await partitionCountOf(settings.topic) : undefined;
-      const copies = events.map((event) => copyOf(event, { settings, context, partitionCount }));
+      const copyAll = async (signal: AbortSignal): Promise<void> => {
+        const partitionCount = needsCount ? await partitionCountOf(settings.topic) : undefined;
+        const copies = events.map((event) => copyOf(event, { settings, context, partitionCount }));
+        await write(copies, signal);
+      };
       try {
-        await write(copies, context.signal);
+        await withPatience(copyAll, { settings, signal: context.signal, patienceMs });
       } catch (error) {
         // The next look is a fresh one: the target may have been deleted, or created again with other partitions.
         partitionCounts.delete(settings.topic);
@@ -118,6 +125,27 @@ function headersOf(event: Event, { jobId, rangeId, token }: HandlerContext): Rec
 function asFaultOfTarget(error: unknown, topic: string): unknown {
   if (!(error instanceof TidemarkError) || error.code !== 'PARTITION_INVALID') return error;
   return targetFault('TARGET_PARTITIONS', topic, `${error.message}; cancel the job, or add partitions to the topic`);
+}
+
+/** The records are not at fault that a broker hangs: an attempt that runs out of time would count against them. */
+async function withPatience(
+  work: (signal: AbortSignal) => Promise<void>,
+  limits: { readonly settings: RepublishSettings; readonly signal: AbortSignal; readonly patienceMs: number },
+): Promise<void> {
+  const { settings, signal, patienceMs } = limits;
+  const late = new AbortController();
+  const isLate = Promise.withResolvers<never>();
+  const timer = setTimeout(() => {
+    const message = `topic ${settings.topic} did not take the copies within ${patienceMs} ms`;
+    const context = { dependency: `topic ${settings.topic}`, topic: settings.topic };
+    isLate.reject(new TidemarkError({ code: 'TARGET_SLOW', class: ErrorClass.unavailable, message, context }));
+    late.abort();
+  }, patienceMs);
+  try {
+    await Promise.race([work(AbortSignal.any([signal, late.signal])), isLate.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** A person must change something; until then the chunk waits and no attempt is spent. */
