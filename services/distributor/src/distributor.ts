@@ -21,9 +21,9 @@ import {
   BREAKER_DEADLINE_MS,
   CHECKPOINT_EVERY_MS,
   DRAIN_DEADLINE_MS,
+  FLOORS_LOOK_EVERY_MS,
   LEADERSHIP_TTL_MS,
   OPEN_TRANSACTION_DEADLINE_MS,
-  PARTITIONS_LOOK_EVERY_MS,
   PIN_DEADLINE_MS,
   PROOF_TRUST_MS,
   SPLIT_QUIET_MS,
@@ -44,7 +44,7 @@ type Defaulted =
   | 'leadership'
   | 'leadershipTtlMs'
   | 'pinDeadlineMs'
-  | 'partitionsLookEveryMs'
+  | 'floorsLookEveryMs'
   | 'proofTrustMs'
   | 'onStep'
   | 'metrics';
@@ -111,7 +111,7 @@ function withDefaults(options: DistributorOptions, isStarted: () => boolean): Di
     leadership: undefined,
     leadershipTtlMs: LEADERSHIP_TTL_MS,
     pinDeadlineMs: PIN_DEADLINE_MS,
-    partitionsLookEveryMs: PARTITIONS_LOOK_EVERY_MS,
+    floorsLookEveryMs: FLOORS_LOOK_EVERY_MS,
     proofTrustMs: PROOF_TRUST_MS,
     onStep: noSteps,
     metrics: undefined,

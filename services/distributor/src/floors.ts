@@ -6,7 +6,6 @@ import { changeOf, move, timeOf } from './changes.ts';
 import { lookAfterFloors } from './floor-check.ts';
 import type { Confirmed } from './floor-keeper.ts';
 import type { LiveJob } from './job-book.ts';
-import { PLACES_CHECK_EVERY_MS } from './limits.ts';
 import { coveredBy, needsOf, placeKey, type Settled } from './needs.ts';
 import { needsOfAllSeries, placesOf } from './series-needs.ts';
 import { commit, type Shard } from './shard.ts';
@@ -27,7 +26,7 @@ export async function fillFloors(shard: Shard): Promise<void> {
 export async function checkFloors(shard: Shard): Promise<void> {
   const { book, floors, parts, patience } = shard;
   const { checkedAtMs } = floors;
-  if (checkedAtMs !== undefined && monotonicNowMs() - checkedAtMs <= PLACES_CHECK_EVERY_MS) return;
+  if (checkedAtMs !== undefined && monotonicNowMs() - checkedAtMs < parts.floorsLookEveryMs) return;
   rememberCovered(shard);
   const answer = await lookAfterFloors({
     look: (place) => patience({ dependency: 'cursor store' }, () => parts.floors.look(place)),

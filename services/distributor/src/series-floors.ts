@@ -21,7 +21,7 @@ export async function raiseSeriesFloors(shard: Shard): Promise<void> {
 /** Partitions are added while nobody runs; until a floor is there, the guard finds it missing and cuts nothing. */
 export async function lookForPartitions(shard: Shard): Promise<void> {
   const { parts, partitionsSeenAtMs } = shard;
-  if (partitionsSeenAtMs !== undefined && monotonicNowMs() - partitionsSeenAtMs < parts.partitionsLookEveryMs) return;
+  if (partitionsSeenAtMs !== undefined && monotonicNowMs() - partitionsSeenAtMs < parts.floorsLookEveryMs) return;
   shard.partitionsSeenAtMs = monotonicNowMs();
   const topics = new Map(shard.series.held().map(({ definition, topicId }) => [topicId, definition.request.topic]));
   for (const [topicId, topic] of topics) await countPartitions(shard, topic, topicId);

@@ -38,8 +38,8 @@ export interface DistributorParts {
   readonly drainDeadlineMs: number;
   /** How long after a restore no range is cut. */
   readonly splitQuietMs: number;
-  /** How often partitions are looked for that were added to the topics of series. */
-  readonly partitionsLookEveryMs: number;
+  /** How often floors are looked for that somebody removed, and partitions that were added to the topics of series. */
+  readonly floorsLookEveryMs: number;
   /** How long a request may wait for a topic that does not answer. */
   readonly pinDeadlineMs: number;
   /** How old the proof may be that no younger distributor has fenced this one, when workers are let at a job. */

@@ -13,7 +13,7 @@ export function seriesScenarios(where: string, rigOf: RigOf): void {
       const rig = rigOf();
       const topic = await rig.parts.newTopic(2);
       await rig.produce(topic, 0, numbers(10));
-      await rig.start({ partitionsLookEveryMs: 0 });
+      await rig.start({ floorsLookEveryMs: 0 });
       await rig.createSeries('nightly', { topic, from: '0:4,1:0' });
       await seriesFloors(rig, topic, [4n, 0n]);
       const first = await runNow(rig, 'nightly', 1n);
