@@ -134,6 +134,8 @@ export const REPUBLISH_TIMEOUT_MS = 2 * REPUBLISH_PATIENCE_MS;
 
 /** Requests of one range at the same time: hides the way to a server without storming it (times four slots). */
 export const WEBHOOK_CONCURRENCY = 8;
+/** For a look whether a host that did not answer takes connections; within the grace that follows. */
+export const WEBHOOK_CONNECT_MS = 3_000;
 /** Between the longest time of a request and the end of its attempt. */
 export const WEBHOOK_GRACE_MS = 5_000;
 /** Of an answer that refuses a record: what tells a person why, within what a dead letter keeps of an error. */

@@ -6,7 +6,7 @@
  * | 2xx | settled |
  * | 408, 5xx but 503 | `transient`: it may be this record's doing, so its attempts count |
  * | 429, 503; no answer at all | `unavailable`: the server speaks of itself, the breaker waits, no attempt is spent |
- * | no answer in time | a timeout of the handler: parked at once |
+ * | no answer in time | a timeout of the handler: parked at once; `unavailable` when the host takes no connection either |
  * | 3xx | `config`: a redirect may lead a record and its headers to somebody else, so a person must give the final address |
  * | other 4xx | `data`: a dead letter, with the beginning of the body |
  */

@@ -16,7 +16,8 @@ import {
 } from '@tidemark/handlers';
 import { readWebhook, WEBHOOK, WEBHOOK_TIMEOUT_MS_MAX, type WebhookSettings } from '@tidemark/jobs';
 import { codeOf, describeError, ErrorClass, remember, TidemarkError } from '@tidemark/keyspace';
-import { REMEMBERED_HOSTS_MAX, WEBHOOK_CONCURRENCY, WEBHOOK_GRACE_MS } from '../limits.ts';
+import { REMEMBERED_HOSTS_MAX, WEBHOOK_CONCURRENCY, WEBHOOK_CONNECT_MS, WEBHOOK_GRACE_MS } from '../limits.ts';
+import { canConnect } from './can-connect.ts';
 import { beginningOf, faultOfAnswer, hostAway, retryAfterMs, timedOut } from './webhook-answer.ts';
 
 type Event = HandlerEvent<Buffer | null>;
@@ -141,7 +142,10 @@ async function send(
       beginning,
     };
   } catch (error) {
-    if (timeout.aborted && !signal.aborted) throw timedOut(url.origin, timeoutMs);
+    if (timeout.aborted && !signal.aborted) {
+      if (await canConnect(url, WEBHOOK_CONNECT_MS)) throw timedOut(url.origin, timeoutMs);
+      throw hostAway(url.origin, `no answer within ${timeoutMs} ms, and it takes no connection`);
+    }
     throw hostAway(url.origin, reasonOf(error), error);
   }
 }
