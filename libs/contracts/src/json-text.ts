@@ -1,5 +1,5 @@
 /** JSON as we write it for others: 64-bit numbers are strings, and text that is JSON already is taken over digit by digit. */
-import { type AvroValue, type Decoded, SchemaName } from './ports.ts';
+import { type Decoded, SchemaName } from './ports.ts';
 
 /** Stands for a JSON text inside a value that is written as JSON. */
 export class RawJson {
@@ -11,12 +11,14 @@ export class RawJson {
 }
 
 /** A decoded value as JSON. One that was JSON text before it was Avro comes out as that text, digit by digit. */
-export function decodedText({ schema, value }: Decoded): string {
-  return schema === SchemaName.jsonValue && isJsonRecord(value) ? value.json : jsonText(value);
+export function decodedText(decoded: Decoded): string {
+  return carriedJson(decoded) ?? jsonText(decoded.value);
 }
 
-function isJsonRecord(value: AvroValue): value is { readonly json: string } {
-  return typeof value === 'object' && value !== null && 'json' in value && typeof value.json === 'string';
+/** The JSON text that a value was before it was Avro; undefined for all others. */
+export function carriedJson({ schema, value }: Decoded): string | undefined {
+  if (schema !== SchemaName.jsonValue || typeof value !== 'object' || value === null) return undefined;
+  return 'json' in value && typeof value.json === 'string' ? value.json : undefined;
 }
 
 export function jsonText(value: unknown): string {

@@ -1,5 +1,5 @@
 /** What the logs must keep, and for whom, read from Kafka and the store. */
-import type { GuardView, JobState, SeriesState } from '@tidemark/contracts';
+import type { GuardView, JobState, LogWatch, SeriesState } from '@tidemark/contracts';
 import type { Floor, FloorLook, FloorPlace, FloorStore } from '@tidemark/cursors';
 import { type DurableMarks, isHeld, isTerminal, type MarkLog, markKey } from '@tidemark/jobs';
 import { type Offset, TidemarkError } from '@tidemark/keyspace';
@@ -36,9 +36,9 @@ export interface RetentionRow {
   /** What a guard made of the partition in a cycle not long ago; null when none has looked after it. */
   readonly guard: GuardSight | null;
   /** Jobs whose floor holds nothing here any more: they held for too long. From `fromOffset` on they may have lost what they had not read. */
-  readonly released: DurableReleases;
+  readonly released: LogWatch['releases'];
   /** What others removed, oldest first, and who needed which of it. */
-  readonly removals: DurableRemovals;
+  readonly removals: LogWatch['removals'];
 }
 
 export interface GuardSight {
@@ -51,9 +51,6 @@ export interface GuardSight {
   /** Epoch ms, when the first disk under the topic is full at the growth of the last cycles; null when none fills, or it cannot be told. */
   readonly diskFullAtMs: bigint | null;
 }
-
-type DurableReleases = NonNullable<ReturnType<DurableMarks['watches']['get']>>['releases'];
-type DurableRemovals = NonNullable<ReturnType<DurableMarks['watches']['get']>>['removals'];
 
 export interface RetentionQuestion {
   readonly cluster: LogCluster;

@@ -40,3 +40,16 @@ export function period(text: string): bigint {
   if (unitMs === undefined) throw new InvalidArgumentError('It must be a whole number and s, m, h or d, such as 10m.');
   return BigInt(number) * unitMs;
 }
+
+/** Of a record. */
+export interface Place {
+  readonly partition: number;
+  readonly offset: bigint;
+}
+
+/** `PARTITION:OFFSET`. */
+export function recordPlace(text: string): Place {
+  const [, partition, offset] = /^(\d{1,9}):(\d{1,18})$/.exec(text) ?? [];
+  if (partition === undefined || offset === undefined) throw new InvalidArgumentError('It must be PARTITION:OFFSET.');
+  return { partition: Number(partition), offset: BigInt(offset) };
+}

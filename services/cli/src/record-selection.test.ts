@@ -3,7 +3,8 @@ import { parseWindow } from '@tidemark/jobs';
 import { partitionOfKey, toOffset } from '@tidemark/keyspace';
 import type { LogRecord } from '@tidemark/log';
 import { expect, it } from 'vitest';
-import { hexBytes, place, type SelectionOptions, selectRecords } from './record-selection.ts';
+import { recordPlace } from './arguments.ts';
+import { hexBytes, type SelectionOptions, selectRecords } from './record-selection.ts';
 
 /** Offsets 3 to 9 of four partitions. */
 function plan(texts: { readonly from: string; readonly to: string } = { from: 'earliest', to: 'now' }): PlannedWindow {
@@ -43,9 +44,9 @@ it('scans all partitions, one, or that of the key by murmur2', () => {
 });
 
 it('goes on in the middle of a window, and leaves what is before', () => {
-  expect(scanned({ continue: place('1:7') })).toEqual(['1:6-9', '2:2-9', '3:2-9']);
-  expect(scanned({ continue: place('1:0') })).toEqual(['1:2-9', '2:2-9', '3:2-9']);
-  expect(scanned({ continue: place('3:99') })).toEqual(['3:98-9']);
+  expect(scanned({ continue: recordPlace('1:7') })).toEqual(['1:6-9', '2:2-9', '3:2-9']);
+  expect(scanned({ continue: recordPlace('1:0') })).toEqual(['1:2-9', '2:2-9', '3:2-9']);
+  expect(scanned({ continue: recordPlace('3:99') })).toEqual(['3:98-9']);
 });
 
 it('D2: compares keys by bytes: none, nothing and bytes that are no text are three keys', () => {
@@ -68,7 +69,7 @@ it('refuses what makes no sense, and says what would', () => {
   expect(refused({ partition: 4 })).toThrow('topic t has no partition 4: it has 4, counted from 0');
   expect(refused({ key: 'k', keyHex: hexBytes('00') })).toThrow('give --key or --key-hex');
   expect(refused({ partitioner: 'murmur2' })).toThrow('needs --key or --key-hex');
-  expect(refused({ partition: 1, continue: place('2:5') })).toThrow('--continue 2:5 is no place of this window');
+  expect(refused({ partition: 1, continue: recordPlace('2:5') })).toThrow('--continue 2:5 is no place of this window');
   expect(() => hexBytes('0')).toThrow('pairs of hexadecimal digits');
-  expect(() => place('5')).toThrow('PARTITION:OFFSET');
+  expect(() => recordPlace('5')).toThrow('PARTITION:OFFSET');
 });

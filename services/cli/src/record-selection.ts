@@ -3,6 +3,7 @@ import { inTime, type PlannedWindow } from '@tidemark/control';
 import { cursorBefore, offsetMax, type PartitionWindow, partitionOfKey, toOffset } from '@tidemark/keyspace';
 import type { LogRecord } from '@tidemark/log';
 import { InvalidArgumentError } from 'commander';
+import type { Place } from './arguments.ts';
 import { ExitCode, fail } from './exit-code.ts';
 
 export interface SelectionOptions {
@@ -10,7 +11,7 @@ export interface SelectionOptions {
   readonly key?: string;
   readonly keyHex?: Buffer;
   readonly partitioner?: 'murmur2';
-  readonly continue?: { readonly partition: number; readonly offset: bigint };
+  readonly continue?: Place;
 }
 
 export interface Selection {
@@ -73,11 +74,4 @@ function from(place: SelectionOptions['continue'], windows: readonly PartitionWi
 export function hexBytes(text: string): Buffer {
   if (!/^([0-9a-f]{2})*$/i.test(text)) throw new InvalidArgumentError('It must be pairs of hexadecimal digits.');
   return Buffer.from(text, 'hex');
-}
-
-/** Parses `--continue`. */
-export function place(text: string): NonNullable<SelectionOptions['continue']> {
-  const [, partition, offset] = /^(\d{1,9}):(\d{1,18})$/.exec(text) ?? [];
-  if (partition === undefined || offset === undefined) throw new InvalidArgumentError('It must be PARTITION:OFFSET.');
-  return { partition: Number(partition), offset: BigInt(offset) };
 }

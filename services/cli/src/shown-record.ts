@@ -3,7 +3,7 @@
  * things: null; {"text":""}; {"text":"null"}; {"base64":"AP/+"}. A decoded value is {"schema":…,"avro":…}, and one that
  * is JSON text (its own, or before Avro) {"json":…} with its digits as they were.
  */
-import { type Codec, jsonText, RawJson, SchemaName } from '@tidemark/contracts';
+import { type Codec, carriedJson, jsonText, RawJson } from '@tidemark/contracts';
 import { ErrorClass, TidemarkError } from '@tidemark/keyspace';
 
 export type Shown =
@@ -29,9 +29,10 @@ export function shownBytes(bytes: Buffer | null): Shown {
 export async function shownValue(bytes: Buffer | null, codec: Codec): Promise<Shown> {
   if (bytes === null || bytes[0] !== 0 || bytes.length < 5) return shownJson(shownBytes(bytes));
   try {
-    const { schema, value } = await codec.decode(bytes);
-    if (schema !== SchemaName.jsonValue || !isJsonRecord(value)) return { schema, avro: value };
-    return isJson(value.json) ? { json: new RawJson(value.json) } : { text: value.json };
+    const decoded = await codec.decode(bytes);
+    const text = carriedJson(decoded);
+    if (text === undefined) return { schema: decoded.schema, avro: decoded.value };
+    return isJson(text) ? { json: new RawJson(text) } : { text };
   } catch (error) {
     // Bytes that only look framed. A registry that is down is another matter: then nothing can be said.
     if (error instanceof TidemarkError && error.class === ErrorClass.data) return shownBytes(bytes);
@@ -77,10 +78,6 @@ export function shownText(shown: Shown): string {
   if ('text' in shown) return harmlessJson(JSON.stringify(shown.text));
   if ('base64' in shown) return `base64:${shown.base64}`;
   return harmlessJson('json' in shown ? shown.json.text : jsonText(shown.avro));
-}
-
-function isJsonRecord(value: unknown): value is { readonly json: string } {
-  return typeof value === 'object' && value !== null && 'json' in value && typeof value.json === 'string';
 }
 
 function hasControlCharacters(text: string): boolean {

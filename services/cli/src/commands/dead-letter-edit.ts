@@ -6,15 +6,15 @@ import type { LogConnections } from '@tidemark/control/connect';
 import { placeText } from '@tidemark/jobs';
 import { assertNever } from '@tidemark/keyspace';
 import { type Command, Option } from 'commander';
+import { type Place, recordPlace } from '../arguments.ts';
 import { actor, type Context, confirmed, withLog } from '../context.ts';
 import { ExitCode, fail } from '../exit-code.ts';
 import { printOne } from '../output.ts';
 import type { CommonOptions, Registrar } from '../registrar.ts';
 import { shownBytes, shownText, shownValue } from '../shown-record.ts';
-import { type Place, placeOf } from './dead-letter-options.ts';
 
 interface EditOptions extends CommonOptions {
-  readonly at: string;
+  readonly at: Place;
   readonly valueFile?: string;
   readonly jsonFile?: string;
   readonly tombstone?: boolean;
@@ -30,7 +30,7 @@ export function registerEdit(root: Command, { command, run }: Registrar): void {
     'append a corrected copy of a dead letter, which redrive takes in its place',
     ['dryRun', 'reason', 'yes'],
   )
-    .requiredOption('--at <place>', 'the letter: PARTITION:OFFSET, as the list names it')
+    .requiredOption('--at <place>', 'the letter: PARTITION:OFFSET, as the list names it', recordPlace)
     .addOption(
       new Option('--value-file <path>', 'the value, byte by byte').conflicts(
         values.filter((name) => name !== 'valueFile'),
@@ -57,13 +57,13 @@ async function editOne(
   options: EditOptions,
 ): Promise<ExitCode> {
   const { terminal, format } = context;
-  const place = placeOf(options.at);
   const change = await changeOf(connections, topic, options);
   if (change.key === undefined && change.value === undefined)
     fail(ExitCode.usage, 'say what is to be changed: --value-file, --json-file or --tombstone; --key or --key-file');
   const { cluster, codec, namespace } = connections;
   const letters = await letterTopic(cluster, topic);
   if (letters === undefined) fail(ExitCode.notFound, `topic ${topic} has no dead letters`);
+  const place = options.at;
   const edit = { ...place, ...change, by: actor(), note: options.reason };
   const signals = terminal.signal === undefined ? {} : { signal: terminal.signal };
   if (!options.dryRun)

@@ -14,13 +14,14 @@ import type { LogConnections } from '@tidemark/control/connect';
 import { placeText } from '@tidemark/jobs';
 import type { TopicDescription } from '@tidemark/log';
 import type { Command } from 'commander';
+import { type Place, recordPlace } from '../arguments.ts';
 import { type Context, withLog } from '../context.ts';
 import { ExitCode, fail } from '../exit-code.ts';
 import { instant, lineOfJson, printOne, printRows } from '../output.ts';
 import type { Registrar } from '../registrar.ts';
 import { shownBytes, shownText, shownValue } from '../shown-record.ts';
 import { registerEdit } from './dead-letter-edit.ts';
-import { classOption, type Place, placeOf } from './dead-letter-options.ts';
+import { classOption } from './dead-letter-options.ts';
 import { registerRedrive } from './dead-letter-redrive.ts';
 
 interface FilterOptions {
@@ -38,11 +39,13 @@ export function registerDeadLetter(program: Command, { group, command, run }: Re
     withLetters(context, topic, (connections, letters) => list(context, connections, letters, options)),
   );
   run(
-    command(root, 'show <topic> <place>', 'one of them: PARTITION:OFFSET, as the list names it'),
-    (context, [topic, text]: [string, string]) => {
-      const place = placeOf(text);
-      return withLetters(context, topic, (connections, letters) => showOne(context, connections, letters, place));
-    },
+    command(root, 'show <topic>', 'one of them').argument(
+      '<place>',
+      'PARTITION:OFFSET, as the list names it',
+      recordPlace,
+    ),
+    (context, [topic, at]: [string, Place]) =>
+      withLetters(context, topic, (connections, letters) => showOne(context, connections, letters, at)),
   );
   run(
     filtered('export <topic>', 'all of them, a JSON document a line, with every byte'),
@@ -114,7 +117,7 @@ const GROUP_COLUMNS: readonly Column<LetterGroup>[] = [
   { title: 'CLASS', of: ({ faultClass }) => faultClass },
   { title: 'JOB', of: ({ jobId }) => jobId },
   { title: 'HANDLER', of: ({ handler }) => handler },
-  { title: 'NEWEST', of: ({ newest }) => `${newest.partition}:${newest.offset}` },
+  { title: 'NEWEST', of: ({ newest }) => placeText(newest) },
   { title: 'AT', of: ({ lastAtMs }) => instant(lastAtMs) },
   { title: 'ERROR', of: ({ error }) => error },
 ];
@@ -127,17 +130,14 @@ async function showOne(
   { terminal, format }: Context,
   { cluster, codec }: LogConnections,
   letters: TopicDescription,
-  place: Place,
+  at: Place,
 ): Promise<ExitCode> {
-  const letter = await deadLetterAt(cluster, letters, place);
+  const letter = await deadLetterAt(cluster, letters, at);
   if (letter === undefined)
-    fail(
-      ExitCode.notFound,
-      `no dead letter at ${place.partition}:${place.offset} of ${letters.topic} (retention may have taken it)`,
-    );
+    fail(ExitCode.notFound, `no dead letter at ${placeText(at)} of ${letters.topic} (retention may have taken it)`);
   const value = await shownValue(letter.record.value, codec);
   printOne(terminal, format, { ...letterJson(letter), decoded: value }, () => [
-    `letter     ${place.partition}:${place.offset} of ${letters.topic}, written at ${instant(letter.record.timestampMs)}`,
+    `letter     ${placeText(at)} of ${letters.topic}, written at ${instant(letter.record.timestampMs)}`,
     `record     offset ${letter.origin.offset} of partition ${letter.origin.partition} of ${letter.origin.topic}${letter.timestampMs === undefined ? '' : `, of ${instant(letter.timestampMs)}`}`,
     `job        ${letter.jobId}`,
     `handler    ${letter.handler}`,

@@ -1,7 +1,7 @@
 /** `tidemark series …`: durable chains of windows over a topic, run by the clock or by hand. */
 import type { SeriesDefinition, SeriesState } from '@tidemark/contracts';
 import { type CreateSeriesAnswer, createSeries, type OrderSeriesAnswer, orderSeries } from '@tidemark/control';
-import { lastingFault, type SeriesOrderName, SeriesStatus } from '@tidemark/jobs';
+import { isHeld, lastingFault, type SeriesOrderName, SeriesStatus } from '@tidemark/jobs';
 import { assertNever } from '@tidemark/keyspace';
 import { type Command, Option } from 'commander';
 import { period } from '../arguments.ts';
@@ -52,9 +52,7 @@ export function registerSeries(program: Command, { group, command, run }: Regist
 
 async function list(context: Context): Promise<void> {
   await withLog(context, ['kafka', 'registry'], async ({ jobLog }) => {
-    const rows = [...(await jobLog.series()).values()]
-      .filter(({ status }) => status !== SeriesStatus.deleted && status !== SeriesStatus.refused)
-      .sort((a, b) => (a.series < b.series ? -1 : 1));
+    const rows = [...(await jobLog.series()).values()].filter(isHeld).sort((a, b) => (a.series < b.series ? -1 : 1));
     printRows(context.terminal, context.format, { rows, columns: SERIES_COLUMNS, json: seriesJson, none: 'no series' });
   });
 }

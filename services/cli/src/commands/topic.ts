@@ -4,13 +4,13 @@ import { type PlannedWindow, planWindow, readWindow } from '@tidemark/control';
 import type { LogConnections } from '@tidemark/control/connect';
 import type { LogRecord } from '@tidemark/log';
 import { type Command, Option } from 'commander';
-import { wholeNumber } from '../arguments.ts';
+import { recordPlace, wholeNumber } from '../arguments.ts';
 import { type Context, withLog } from '../context.ts';
 import { ExitCode, fail } from '../exit-code.ts';
 import { RECORDS_READ_DEFAULT } from '../limits.ts';
 import { Format, instant, lineOfJson, printOne } from '../output.ts';
 import { exportRecords, exportValue } from '../record-export.ts';
-import { hexBytes, place, type SelectionOptions, selectRecords } from '../record-selection.ts';
+import { hexBytes, type SelectionOptions, selectRecords } from '../record-selection.ts';
 import type { Registrar } from '../registrar.ts';
 import { type Shown, shownBytes, shownText, shownValue } from '../shown-record.ts';
 import { FROM_HELP, neededFor, orFail, TO_HELP } from './window.ts';
@@ -42,7 +42,7 @@ export function registerTopic(program: Command, { group, command, run }: Registr
     .option(
       '--continue <place>',
       'go on at PARTITION:OFFSET of the window, as an answer that was cut short says',
-      place,
+      recordPlace,
     )
     .option('--raw', 'decode nothing: text where it is text, else base64', false)
     .option('--export <file>', 'write a JSON document a line with every byte in base64, instead of printing')
