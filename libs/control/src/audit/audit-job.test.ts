@@ -98,6 +98,18 @@ it('A4: says what compaction took since', async () => {
   expect(messagesOf(audit)).toMatch(/compacted away since: 4/);
 });
 
+it('A4: takes a parked record that was compacted away, and so counted as lost, for no contradiction', async () => {
+  log.cluster.deleteTopic('orders');
+  log.cluster.createTopic('orders', { configs: { 'cleanup.policy': 'compact' } });
+  await log.append(['0', '1', '2', '3', '4'], 'key');
+  log.cluster.compact('orders', 0, ({ offset }) => offset !== 2n);
+  const audited = (lost: bigint) =>
+    log.audited({}, { ranges: [checkpointOf({ ok: 4n - lost, deadLettered: 1n, lost }, { cursor: 4n })], end: 4n });
+  const audit = await audited(1n);
+  expect([audit.verdict, messagesOf(audit)]).toEqual(['unprovable', 'offsets compacted away since: 1']);
+  expect((await audited(2n)).verdict).toBe('broken');
+});
+
 it('B3: proves nothing of a topic that is another one now', async () => {
   log.cluster.recreateTopic('orders');
   const audit = await log.audited({ ok: 9n, deadLettered: 1n }, { topicId: 'former' });
