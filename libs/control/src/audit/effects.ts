@@ -2,7 +2,7 @@
  * What a sink holds of the records of a window: told by the sink itself in the order of the log, or asked for batch by batch.
  * Either way hundreds of millions of records are compared in the memory of a page.
  */
-import { describeError, ErrorClass, TidemarkError } from '@tidemark/keyspace';
+import { describeError, ErrorClass, orAborted, TidemarkError } from '@tidemark/keyspace';
 import type { LogRecord } from '@tidemark/log';
 import { ASK_FAILURES_MAX } from '../limits.ts';
 
@@ -73,7 +73,7 @@ export function askedEffects(
       const late = AbortSignal.timeout(timeoutMs);
       const over = signal === undefined ? late : AbortSignal.any([signal, late]);
       try {
-        const answers = await untilAborted(ask(partition, records, over), over);
+        const answers = await orAborted(ask(partition, records, over), over);
         failuresInRow = 0;
         return answers;
       } catch (error) {
@@ -84,18 +84,6 @@ export function askedEffects(
       }
     },
   };
-}
-
-async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  const aborted = Promise.withResolvers<never>();
-  const onAbort = (): void => aborted.reject(signal.reason);
-  if (signal.aborted) onAbort();
-  signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    return await Promise.race([promise, aborted.promise]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-  }
 }
 
 function allUnknown(records: readonly LogRecord[], reason: string): readonly RecordEffect[] {
