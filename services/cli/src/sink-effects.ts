@@ -32,16 +32,25 @@ export async function* sinkEffects(
       columns.isKey ? [`${topic}/`] : [],
     );
     for (;;) {
-      const { rows } = await client.query<{ partition: number; offset: string; count: string }>(
+      const { rows } = await client.query<{ partition: number | null; offset: string | null; count: string }>(
         `fetch ${EFFECTS_PAGE_ROWS} from effects`,
       );
       if (rows.length === 0) return;
-      for (const { partition, offset, count } of rows)
+      for (const { partition, offset, count } of rows) {
+        if (partition === null || offset === null) failUnplaced(count);
         yield { partition, offset: BigInt(offset), count: BigInt(count) };
+      }
     }
   } finally {
     await client.query('rollback').catch(() => {});
   }
+}
+
+function failUnplaced(count: string): never {
+  fail(
+    ExitCode.conflict,
+    `${count} rows of --sink-sql have no partition or no offset (an idempotency key is topic/partition/offset): leave them out with a where`,
+  );
 }
 
 interface SinkColumns {
