@@ -108,13 +108,16 @@ async function becomeQuiet(scene: GuardScene) {
 async function isDrained({ sampler, desk, seriesTopic }: GuardScene): Promise<boolean> {
   const looks = await sampler.look();
   const { states, series } = sampler.durable;
-  const ends = new Map(series.get(SERIES)?.partitions.map(({ partition, end }) => [partition, end]));
+  const steady = series.get(SERIES);
+  const ends = new Map(steady?.partitions.map(({ partition, end }) => [partition, end]));
   return (
     desk.asked.every(({ jobId }) => states.has(jobId)) &&
     [...states.values()].every(({ state }) => isTerminal(state)) &&
-    looks.every(
-      ({ topic, partition, highWatermark }) => topic !== seriesTopic || ends.get(partition) === highWatermark - 1n,
-    )
+    // One that has stopped is a complaint already.
+    (steady?.status !== 'ACTIVE' ||
+      looks.every(
+        ({ topic, partition, highWatermark }) => topic !== seriesTopic || ends.get(partition) === highWatermark - 1n,
+      ))
   );
 }
 
