@@ -37,7 +37,7 @@ describe('the chain', () => {
     await rig.createSeries('chain', { topic, from: 'earliest' });
     const batches = fc.sample(
       fc.tuple(fc.integer({ min: 0, max: 1 }), fc.integer({ min: 0, max: 5 }), fc.boolean()),
-      25,
+      { numRuns: 25, seed: 7 }, // a sample names no seed when it finds something
     );
     const windows: (readonly [number, bigint, bigint])[] = [];
     let runs = 0n;
