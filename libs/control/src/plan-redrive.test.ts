@@ -117,8 +117,8 @@ it('says that nothing is there for a topic that never had a dead letter', async 
 
 it('is bounded: more records with several letters than a request can name are refused, and --job makes them fewer', async () => {
   cluster.createTopic('t');
-  const count = NEWEST_CHARACTERS_MAX / 10;
-  const letters = Array.from({ length: count }, (_, offset) => ({ offset: 1_000_000 + offset }));
+  const count = NEWEST_CHARACTERS_MAX / 20; // of more than twenty characters each
+  const letters = Array.from({ length: count }, (_, offset) => ({ offset: 9_000_000_000_000_000 + offset }));
   await writeLetters(cluster, [...letters, ...letters.map((letter) => ({ ...letter, job: 'again', round: 2 }))]);
   expect(await plan()).toEqual({ kind: 'too many repeats', records: count });
   expect(await plan(FormerTopic.refuse, { [LetterParameter.job]: 'again' })).toMatchObject({
