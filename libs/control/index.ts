@@ -1,6 +1,13 @@
 export { adviceOn } from './src/advice.ts';
-export { type AuditAnswer, type AuditedRange, auditJob, type JobAudit } from './src/audit/audit-job.ts';
-export type { Effect } from './src/audit/effects.ts';
+export { type AuditAnswer, auditJob, type JobAudit } from './src/audit/audit-job.ts';
+export type { AuditedRange } from './src/audit/audit-ranges.ts';
+export {
+  askedEffects,
+  type Effect,
+  type EffectSource,
+  orderedEffects,
+  type RecordEffect,
+} from './src/audit/effects.ts';
 export { awaitState } from './src/await-state.ts';
 export { type BudgetUse, budgetUseOf, describeBudget, resumeCommand } from './src/budget-use.ts';
 export {
@@ -11,6 +18,9 @@ export {
   LetterGroups,
   letterTopic,
 } from './src/dead-letters.ts';
+export { type EditPlan, editLetter } from './src/edit-letter.ts';
+export { type ExpectedTime, expectedTime, type KnownPace, paceOfHandler } from './src/expected-time.ts';
+export type { FloorCost } from './src/floor-cost.ts';
 export { rangeLines, settledLines, type WindowRow, windowLines } from './src/job-tables.ts';
 export { isOver, JobVerdict, jobVerdictOf, needsPerson } from './src/job-verdict.ts';
 export {
@@ -24,10 +34,26 @@ export {
 export { type KillAllAnswer, killAll } from './src/kill-all.ts';
 export { type Lag, type LagQuestion, LagState, type LagSum, lagOf, sumLag } from './src/lag.ts';
 export { WATCH_INTERVAL_MS } from './src/limits.ts';
+export type { Amount } from './src/measure-window.ts';
 export type { Order, Raise } from './src/order.ts';
 export type { ControlParts } from './src/parts.ts';
-export { planWindow, type WindowPlan, type WindowQuestion } from './src/plan-window.ts';
+export { FormerTopic, planRedrive, type RedriveCount, type RedrivePlan } from './src/plan-redrive.ts';
+export {
+  type PlannedWindow,
+  type PlanParts,
+  planWindow,
+  type WindowPlan,
+  type WindowQuestion,
+} from './src/plan-window.ts';
 export { positionFaults } from './src/position-faults.ts';
+export {
+  type FloorSight,
+  inTime,
+  type PreviewedPartition,
+  type PreviewSum,
+  previewWindow,
+  type WindowPreview,
+} from './src/preview-window.ts';
 export {
   createPaceMeter,
   describeCount,
@@ -48,6 +74,7 @@ export {
   viewRetention,
 } from './src/retention-view.ts';
 export { retryParked } from './src/retry-parked.ts';
+export { type CreateSeriesAnswer, createSeries, type OrderSeriesAnswer, orderSeries } from './src/series.ts';
 export { settledProgress, settledUpTo } from './src/settled.ts';
 export { type SteerAnswer, type SteerOptions, steerJob } from './src/steer.ts';
 export { type SubmitAnswer, type SubmitOptions, submitJob } from './src/submit.ts';

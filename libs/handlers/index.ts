@@ -14,4 +14,15 @@ export {
   type Outcome,
   type RawHandler,
   skip,
+  type Verify,
+  type VerifyContext,
 } from './src/handler.ts';
+export {
+  checkedVerdicts,
+  duplicate,
+  missing,
+  noneDue,
+  present,
+  unknown,
+  type Verdict,
+} from './src/verify.ts';

@@ -1,8 +1,24 @@
-export { belongingTo, LetterParameter } from './src/belonging.ts';
+export { belongingTo, LetterFate, LetterParameter, letterFates, newestText } from './src/belonging.ts';
 export { budgetFaults, budgetOf, deadLettersMaxOf, usedUp } from './src/budget.ts';
+export {
+  REPUBLISH,
+  type RefusedTarget,
+  type RepublishSettings,
+  readRepublish,
+  TargetRefusal,
+  targetRefusal,
+} from './src/built-in/republish.ts';
+export { readWebhook, shownParameters, WEBHOOK, type WebhookSettings } from './src/built-in/webhook.ts';
 export { rangeIdOfCheckpoint, rangeOfCheckpoint } from './src/checkpoint.ts';
 export { ALL_JOBS, CommandName, isForAll } from './src/command.ts';
-export { type DeadLetterFacts, deadLetterFacts, deadLetterHeaders, withoutBlock } from './src/dead-letter.ts';
+export {
+  type DeadLetterFacts,
+  deadLetterFacts,
+  deadLetterHeaders,
+  editedHeaders,
+  placeText,
+  withoutBlock,
+} from './src/dead-letter.ts';
 export {
   decodeDefinition,
   definitionOf,
@@ -27,6 +43,7 @@ export {
   type TransitionAnswer,
   transition,
 } from './src/job-state.ts';
+export { WEBHOOK_TIMEOUT_MS_MAX } from './src/limits.ts';
 export { markKey, markOf } from './src/marks.ts';
 export {
   breakerIn,
@@ -65,6 +82,24 @@ export type {
 export { isSameContent } from './src/request-content.ts';
 export { newRequest, type RequestFields } from './src/request-defaults.ts';
 export { requestFaults } from './src/request-validation.ts';
+export { chainFault, endsAfter, neededBySeries, removedBetween } from './src/series-chain.ts';
+export {
+  definitionFaults,
+  holderOf,
+  isSameSeries,
+  runIdOf,
+  runRequest,
+} from './src/series-definition.ts';
+export { dueAfterSetBack, nextDueMs } from './src/series-schedule.ts';
+export {
+  isHeld,
+  lastingFault,
+  moveSeries,
+  type SeriesAnswer,
+  SeriesOrderName,
+  SeriesStatus,
+  type SeriesTransition,
+} from './src/series-state.ts';
 export { type PrefixRange, type SettledPrefix, settledPrefixOf } from './src/settled-prefix.ts';
 export { deadLetterTopic, isDeadLetterTopic, type JobTopics, jobTopicSpecs, jobTopics } from './src/topics.ts';
 export {

@@ -33,7 +33,7 @@ export { BEFORE_FIRST, cursorBefore, nextOffsetOf, type Offset, offsetMax, offse
 export { partitionOfKey } from './src/partition.ts';
 export { remember } from './src/remember.ts';
 export { describeServer, serverAddress } from './src/server-address.ts';
-export { backoff, monotonicNowMs, retrying, sleep } from './src/time.ts';
+export { backoff, monotonicNowMs, orAborted, retrying, sleep } from './src/time.ts';
 export {
   contiguousPrefix,
   isEmpty,

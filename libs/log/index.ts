@@ -9,6 +9,7 @@ export {
   HoleKind,
   type LogCatalog,
   type LogCluster,
+  type LogDisk,
   type LogEntry,
   type LogReader,
   type LogRecord,
@@ -29,5 +30,5 @@ export {
   type TransactionOutcome,
 } from './src/ports.ts';
 export { describeReadRefusal } from './src/read-refusal.ts';
-export { sampleBytesPerOffset, sampleLowestBytesPerOffset } from './src/sample.ts';
+export { sampleBytesPerOffset, sampleChunks, sampleLowestBytesPerOffset } from './src/sample.ts';
 export { follow, scanTopic } from './src/scan.ts';

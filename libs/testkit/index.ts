@@ -30,7 +30,9 @@ export {
 } from './src/spawned-program.ts';
 export { type Piece, type ProxyOptions, type TcpProxy, tcpProxy, type Wire } from './src/tcp-proxy.ts';
 export {
+  addPartitions,
   beginTransaction,
+  commitOffset,
   createTopic,
   deleteRecordsBefore,
   deleteTopic,

@@ -4,13 +4,14 @@ import { parseArgs } from 'node:util';
 import { ErrorClass, TidemarkError } from '@tidemark/keyspace';
 import { errorLine, exitCodeOf } from '@tidemark/observability';
 import { readConfig, up } from '@tidemark/stack';
+import { guard } from './guard/guard.ts';
 import { MINUTES_DEFAULT, MINUTES_MAX, SEED_MAX } from './limits.ts';
 import { relay } from './relay/relay.ts';
 import { runChaos } from './run.ts';
 import type { SystemUnderTest } from './system.ts';
 import { traversal } from './traversal/traversal.ts';
 
-const SYSTEMS: readonly SystemUnderTest[] = [traversal, relay];
+const SYSTEMS: readonly SystemUnderTest[] = [traversal, relay, guard];
 
 const USAGE = `usage: npm run chaos -- [--minutes M] [--seed N] [--only ${SYSTEMS.map(({ name }) => name).join(' | ')}] [--faults KIND,KIND,…]`;
 
@@ -64,7 +65,8 @@ function readArguments(args: readonly string[]): Arguments {
   const system = SYSTEMS.find(({ name }) => name === values.only);
   if (system === undefined) throw usage(`unknown system ${JSON.stringify(values.only)}`);
   const known = system.kinds.map(({ kind }) => kind);
-  const kinds = values.faults === undefined ? known : values.faults.split(',').filter((kind) => kind !== '');
+  const usual = system.kinds.filter(({ isPlanted = false }) => !isPlanted).map(({ kind }) => kind);
+  const kinds = values.faults === undefined ? usual : values.faults.split(',').filter((kind) => kind !== '');
   const unknown = kinds.filter((kind) => !known.includes(kind));
   if (unknown.length > 0) throw usage(`unknown faults ${unknown.join(', ')} (known: ${known.join(', ')})`);
   const minutes = Number(values.minutes);

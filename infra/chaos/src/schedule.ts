@@ -11,6 +11,8 @@ export interface FaultKind {
   readonly track: string;
   /** What it takes with its recovery on a quiet machine: so much is kept free for it. */
   readonly seconds: number;
+  /** A broken promise that the run must find: only when it is named. */
+  readonly isPlanted?: boolean;
 }
 
 /** A kind by its name, with the type that its system gives it. */

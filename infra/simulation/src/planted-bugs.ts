@@ -187,6 +187,7 @@ export const PLANTED_BUGS: Readonly<Record<string, Plant>> = {
           write: async (more) => {
             for (const mark of more) written.set(markKey(mark), mark);
           },
+          watch: () => Promise.resolve(),
           close: () => Promise.resolve(),
         }),
       }),

@@ -79,6 +79,9 @@ function linkedCluster(world: World, by: string, cluster: LogCluster, link: Link
       offsetsAt: (topic, timestampMs) => link.call(() => catalog.offsetsAt(topic, timestampMs)),
       ensure: (spec) => link.call(() => catalog.ensure(spec)),
       settings: (topic, names) => link.call(() => catalog.settings(topic, names)),
+      changeSettings: (topic, settings) => link.call(() => catalog.changeSettings(topic, settings)),
+      committedOffsets: (group, topic) => link.call(() => catalog.committedOffsets(group, topic)),
+      disks: (topics) => link.call(() => catalog.disks(topics)),
       deleteRecordsBefore: (source, offset) =>
         link.call(() => {
           const { topic, partition } = source;

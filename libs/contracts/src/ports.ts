@@ -62,6 +62,10 @@ export const SchemaName = {
   distributorPosition: 'dev.tidemark.DistributorPosition',
   relayPosition: 'dev.tidemark.RelayPosition',
   truncationMark: 'dev.tidemark.TruncationMark',
+  logWatch: 'dev.tidemark.LogWatch',
+  guardView: 'dev.tidemark.GuardView',
+  seriesOrder: 'dev.tidemark.SeriesOrder',
+  seriesState: 'dev.tidemark.SeriesState',
   jsonValue: 'dev.tidemark.JsonValue',
 } as const satisfies Readonly<Record<string, keyof RecordsByName>>;
 export type SchemaName = (typeof SchemaName)[keyof typeof SchemaName];

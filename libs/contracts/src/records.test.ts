@@ -33,6 +33,7 @@ describe('jsonToRecord', () => {
       priority: 0,
       note: '',
       requestedBy: '',
+      series: '',
     });
   });
 

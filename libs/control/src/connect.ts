@@ -48,6 +48,12 @@ export function connectFloors(config: ConnectConfig): Promise<FloorConnections> 
   }));
 }
 
+/** Floors alone, for a look. Throws as `connect` does. */
+export async function openFloors(config: ConnectConfig): Promise<FloorStore> {
+  await assertReachable([servicesOf(config).redis]);
+  return createRedisFloorStore(redisOf(config));
+}
+
 /** Everything. Throws as `connectLog` does, and `config` for a Redis that could lose cursors. */
 export function connect(config: ConnectConfig): Promise<Connections> {
   return opening(config, EVERYTHING, async ({ keep }, log) => ({

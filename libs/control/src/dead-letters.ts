@@ -1,6 +1,6 @@
 /** The dead letters of a topic, as somebody who looks into them wants them: one by one, or by what went wrong. */
 import { type DeadLetterFacts, deadLetterFacts, deadLetterTopic } from '@tidemark/jobs';
-import { cursorBefore, toOffset } from '@tidemark/keyspace';
+import { cursorBefore, type PartitionWindow, toOffset } from '@tidemark/keyspace';
 import type { LogCluster, LogRecord, TopicDescription } from '@tidemark/log';
 import { LETTER_GROUPS_MAX } from './limits.ts';
 import { readWindow } from './read-window.ts';
@@ -35,20 +35,37 @@ export async function* deadLetters(
   filter: LetterFilter = {},
   signal?: AbortSignal,
 ): AsyncGenerator<LetterItem, void, undefined> {
-  const offsets = await cluster.catalog.offsets(letters);
-  const windows = offsets.map(({ partition, logStartOffset, highWatermark }) => ({
+  for await (const item of lettersIn(cluster, letters, await letterWindows(cluster, letters), signal))
+    if (item.kind === 'cut short' || matches(item.letter, filter)) yield item;
+}
+
+/** All that is there now. */
+export async function letterWindows(
+  { catalog }: Pick<LogCluster, 'catalog'>,
+  letters: TopicDescription,
+): Promise<readonly PartitionWindow[]> {
+  return (await catalog.offsets(letters)).map(({ partition, logStartOffset, highWatermark }) => ({
     partition,
     start: cursorBefore(logStartOffset),
     end: cursorBefore(highWatermark),
   }));
+}
+
+/** As `deadLetters`, of given windows. */
+export async function* lettersIn(
+  cluster: Pick<LogCluster, 'openReader'>,
+  letters: TopicDescription,
+  windows: readonly PartitionWindow[],
+  signal?: AbortSignal,
+): AsyncGenerator<LetterItem, void, undefined> {
   for await (const item of readWindow(cluster, letters, windows, signal === undefined ? {} : { signal })) {
     if (item.kind === 'cut short') {
       yield item;
       continue;
     }
-    const facts = deadLetterFacts(item.record.headers);
-    if (facts !== undefined && matches(facts, filter))
-      yield { kind: 'letter', letter: { ...facts, partition: item.partition, record: item.record } };
+    const { partition, record } = item;
+    const facts = deadLetterFacts(record.headers);
+    if (facts !== undefined) yield { kind: 'letter', letter: { ...facts, partition, record } };
   }
 }
 
@@ -82,6 +99,8 @@ export interface LetterGroup {
   /** Without its numbers, which would make a group of each record. */
   readonly error: string;
   count: number;
+  /** Corrected copies among them. */
+  edited: number;
   readonly firstAtMs: bigint;
   lastAtMs: bigint;
   /** The newest, to look at. */
@@ -97,14 +116,16 @@ export class LetterGroups {
     return this.#others;
   }
 
-  add({ jobId, handler, faultClass, error, partition, record }: DeadLetter): void {
+  add({ jobId, handler, faultClass, error, partition, record, edit }: DeadLetter): void {
     const shape = error.replaceAll(/\d+/g, '#');
     const id = JSON.stringify([jobId, handler, faultClass, shape]);
     const newest = { partition, offset: record.offset };
     const { timestampMs: atMs } = record;
+    const edited = edit > 0 ? 1 : 0;
     const group = this.#groups.get(id);
     if (group !== undefined) {
       group.count += 1;
+      group.edited += edited;
       group.newest = newest;
       if (atMs > group.lastAtMs) group.lastAtMs = atMs;
     } else if (this.#groups.size < LETTER_GROUPS_MAX)
@@ -114,6 +135,7 @@ export class LetterGroups {
         faultClass,
         error: shape,
         count: 1,
+        edited,
         firstAtMs: atMs,
         lastAtMs: atMs,
         newest,

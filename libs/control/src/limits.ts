@@ -32,8 +32,22 @@ export const TAIL_WIDENING = 16n;
 
 /** Ranges that an audit reads at the same time: as many as a worker has slots, so that round trips hide behind one another. */
 export const RESCANS_AT_ONCE = 4;
+/** Records of a range without an effect, with several or with an unknown one that an audit names: enough to look into one. */
+export const NAMED_EFFECTS_MAX = 10;
+/** Calls of a handler's `verify` that fail one after the other before nobody asks it any more: bad records do not come in so many batches. */
+export const ASK_FAILURES_MAX = 10;
 
 /** Groups of dead letters that are told apart: nobody reads more, and texts of handlers may be all different. */
 export const LETTER_GROUPS_MAX = 1_000;
 /** Between two looks at a transaction that is being completed: it takes milliseconds. */
 export const SETTLE_LOOK_MS = 20;
+
+/** Letters of one key that an edit copies behind the corrected one: they are held in memory, and written in one transaction. */
+export const EDIT_FOLLOWERS_MAX = 1_000;
+export const EDIT_FOLLOWERS_BYTES_MAX = 32 * 1024 * 1024;
+/** Records with several letters are named in the request of a redrive, whose parameters have room for 64 KiB in all. */
+export const NEWEST_CHARACTERS_MAX = 60_000;
+
+/** A window that is not larger is counted, not estimated: it takes one fetch or two. */
+export const COUNTED_ALWAYS_OFFSETS = 1_000n;
+export const COUNTED_ALWAYS_BYTES = 4 * 1024 * 1024;

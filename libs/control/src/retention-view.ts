@@ -1,8 +1,15 @@
 /** What the logs must keep, and for whom, read from Kafka and the store. */
-import type { FloorLook, FloorPlace, FloorStore } from '@tidemark/cursors';
-import { isTerminal, type MarkLog } from '@tidemark/jobs';
-import { TidemarkError } from '@tidemark/keyspace';
-import { type LogCluster, type LogReader, type PartitionOffsets, sampleBytesPerOffset } from '@tidemark/log';
+import type { GuardView, JobState, LogWatch, SeriesState } from '@tidemark/contracts';
+import type { Floor, FloorLook, FloorPlace, FloorStore } from '@tidemark/cursors';
+import { type DurableMarks, isHeld, isTerminal, type MarkLog, markKey } from '@tidemark/jobs';
+import { type Offset, TidemarkError } from '@tidemark/keyspace';
+import {
+  type LogCluster,
+  type LogReader,
+  type PartitionOffsets,
+  sampleBytesPerOffset,
+  type TopicDescription,
+} from '@tidemark/log';
 import type { ControlParts } from './parts.ts';
 import { type RetentionState, retentionOf } from './retention.ts';
 
@@ -17,11 +24,32 @@ export interface RetentionRow {
   readonly floor: bigint | null;
   readonly holder: string | null;
   readonly holders: number;
+  /** All of them, jobs, series and named groups, the lowest floor first; a group's is null while it is not known: it holds everything. */
+  readonly heldBy: readonly { readonly holder: string; readonly floor: bigint | null }[];
+  /** Epoch ms, when the job that holds most was pinned; null for other holders. */
+  readonly sinceMs: bigint | null;
   /** From the floor to the end of the log. */
   readonly heldOffsets: bigint;
   /** Of these, payload, estimated from a few records. */
   readonly heldBytes: bigint;
   readonly state: RetentionState;
+  /** What a guard made of the partition in a cycle not long ago; null when none has looked after it. */
+  readonly guard: GuardSight | null;
+  /** Jobs whose floor holds nothing here any more: they held for too long. From `fromOffset` on they may have lost what they had not read. */
+  readonly released: LogWatch['releases'];
+  /** What others removed, oldest first, and who needed which of it. */
+  readonly removals: LogWatch['removals'];
+}
+
+export interface GuardSight {
+  /** Epoch ms. */
+  readonly atMs: bigint;
+  readonly outcome: string;
+  readonly reason: string;
+  /** Epoch ms, when the policy will reach the floor; null when it has, or it cannot be told. */
+  readonly policyAtFloorAtMs: bigint | null;
+  /** Epoch ms, when the first disk under the topic is full at the growth of the last cycles; null when none fills, or it cannot be told. */
+  readonly diskFullAtMs: bigint | null;
 }
 
 export interface RetentionQuestion {
@@ -29,7 +57,7 @@ export interface RetentionQuestion {
   readonly jobLog: ControlParts['jobLog'];
   readonly floors: Pick<FloorStore, 'look'>;
   readonly marks: Pick<MarkLog, 'load'>;
-  /** Empty: every topic that an unfinished job covers, or that was cut before. */
+  /** Empty: every topic that an unfinished job covers, or a series, or that was cut before. */
   readonly topics: readonly string[];
 }
 
@@ -40,16 +68,24 @@ export type RetentionView =
 export async function viewRetention(question: RetentionQuestion): Promise<RetentionView> {
   const { catalog } = question.cluster;
   const isAsked = question.topics.length > 0;
+  const durable = await durableMarks(question.marks);
+  const states = await question.jobLog.states();
+  const series = isAsked ? new Map<string, SeriesState>() : await question.jobLog.series();
   const reader = question.cluster.openReader();
   try {
     const rows: RetentionRow[] = [];
-    for (const topic of isAsked ? question.topics : await topicsOfInterest(question)) {
+    for (const topic of isAsked ? question.topics : topicsOfInterest(states, series, durable)) {
       const description = await catalog.describe(topic);
       if (description === undefined && isAsked) return { kind: 'topic not found', topic };
       if (description === undefined) continue;
+      const view = durable.views.get(topic);
+      const current = view?.topicId === description.topicId ? view : undefined;
+      const groups = await groupsNow(question.cluster, description, current);
       for (const offsets of await catalog.offsets(description)) {
         const place = { topic, topicId: description.topicId, partition: offsets.partition };
-        rows.push(await rowOf(reader, { place, offsets, look: await question.floors.look(place) }));
+        const look = await question.floors.look(place);
+        const known = { place, offsets, look, groups: groups(offsets.partition), view: current, durable, states };
+        rows.push(await rowOf(reader, known));
       }
     }
     return { kind: 'rows', rows };
@@ -58,32 +94,71 @@ export async function viewRetention(question: RetentionQuestion): Promise<Retent
   }
 }
 
-async function topicsOfInterest({ jobLog, marks }: RetentionQuestion): Promise<readonly string[]> {
-  const topics = new Set<string>();
-  for (const state of (await jobLog.states()).values()) if (!isTerminal(state.state)) topics.add(state.request.topic);
-  for (const topic of await cutTopics(marks)) topics.add(topic);
+function topicsOfInterest(
+  states: ReadonlyMap<string, JobState>,
+  series: ReadonlyMap<string, SeriesState>,
+  { marks, views }: Pick<DurableMarks, 'marks' | 'views'>,
+): readonly string[] {
+  const topics = new Set<string>(views.keys());
+  for (const state of states.values()) if (!isTerminal(state.state)) topics.add(state.request.topic);
+  for (const state of series.values()) if (isHeld(state)) topics.add(state.definition.request.topic);
+  for (const { topic } of marks.values()) topics.add(topic);
   return [...topics].sort();
 }
 
 /** Before the first distributor there is no marks topic, and looking creates none. */
-async function cutTopics(marks: Pick<MarkLog, 'load'>): Promise<readonly string[]> {
+async function durableMarks(log: Pick<MarkLog, 'load'>): Promise<DurableMarks> {
   try {
-    return [...(await marks.load()).marks.values()].map(({ topic }) => topic);
+    return await log.load();
   } catch (error) {
-    if (error instanceof TidemarkError && error.code === 'OWN_TOPIC_BROKEN') return [];
+    if (error instanceof TidemarkError && error.code === 'OWN_TOPIC_BROKEN')
+      return { marks: new Map(), watches: new Map(), views: new Map(), store: undefined };
     throw error;
   }
 }
 
-async function rowOf(
-  reader: LogReader,
-  known: { readonly place: FloorPlace; readonly offsets: PartitionOffsets; readonly look: FloorLook | undefined },
-): Promise<RetentionRow> {
-  const { place, offsets, look } = known;
+interface GroupNow {
+  readonly group: string;
+  /** Undefined when it has committed nothing, or cannot be read. */
+  readonly offset: Offset | undefined;
+}
+
+/** The guard's view names the groups; where they go on is asked now. */
+async function groupsNow(
+  { catalog }: Pick<LogCluster, 'catalog'>,
+  topic: TopicDescription,
+  view: GuardView | undefined,
+): Promise<(partition: number) => readonly GroupNow[]> {
+  const names = new Set(view?.partitions.flatMap(({ groups }) => groups.map(({ group }) => group)));
+  const committed: { readonly group: string; readonly offsets: readonly (Offset | undefined)[] }[] = [];
+  for (const group of names)
+    committed.push({ group, offsets: await catalog.committedOffsets(group, topic).catch(() => []) });
+  return (partition) => committed.map(({ group, offsets }) => ({ group, offset: offsets[partition] }));
+}
+
+interface Known {
+  readonly place: FloorPlace;
+  readonly offsets: PartitionOffsets;
+  readonly look: FloorLook | undefined;
+  readonly groups: readonly GroupNow[];
+  readonly view: GuardView | undefined;
+  readonly durable: DurableMarks;
+  readonly states: ReadonlyMap<string, JobState>;
+}
+
+async function rowOf(reader: LogReader, known: Known): Promise<RetentionRow> {
+  const { place, offsets, groups, durable, states } = known;
+  const watch = durable.watches.get(markKey(place));
+  const released = (watch?.releases ?? []).filter(({ holder, atMs }) => {
+    const pinnedAtMs = states.get(holder)?.pin?.pinnedAtMs;
+    return pinnedAtMs !== undefined && pinnedAtMs <= atMs; // a later job of the same name was not released
+  });
   const { logStartOffset, highWatermark } = offsets;
+  const look = withGroups(known, new Set(released.map(({ holder }) => holder)));
   // The store's clock is not asked for: ours may show a reservation a little too long or too short, and decides nothing.
   const { state, mark, floor, holders, heldOffsets = 0n } = retentionOf({ offsets, look, storeNowMs: Date.now() });
   const perOffset = heldOffsets === 0n ? 0 : await sampleBytesPerOffset(reader, place, offsets);
+  const unknown = new Set(groups.filter(({ offset }) => offset === undefined).map(({ group }) => `group ${group}`));
   return {
     topic: place.topic,
     partition: place.partition,
@@ -93,8 +168,35 @@ async function rowOf(
     floor: floor?.offset ?? null,
     holder: floor?.holder ?? null,
     holders: holders.length,
+    heldBy: holders.map(({ holder, offset }) => ({ holder, floor: unknown.has(holder) ? null : offset })),
+    sinceMs: (floor === undefined ? undefined : states.get(floor.holder)?.pin?.pinnedAtMs) ?? null,
     heldOffsets,
     heldBytes: BigInt(Math.round(Number(heldOffsets) * perOffset)),
     state,
+    guard: sightOf(known),
+    released,
+    removals: watch?.removals ?? [],
   };
+}
+
+/** As the guard counts: a group whose place is not known holds from the log start on, and a released floor holds nothing. */
+function withGroups({ look, groups, offsets }: Known, released: ReadonlySet<string>): FloorLook | undefined {
+  if (look === undefined) return undefined;
+  const more = groups.map(
+    ({ group, offset }): Floor => ({
+      holder: `group ${group}`,
+      offset: offset ?? offsets.logStartOffset,
+      reservedUntilMs: undefined,
+    }),
+  );
+  return { ...look, floors: [...look.floors.filter(({ holder }) => !released.has(holder)), ...more] };
+}
+
+function sightOf({ view, place }: Known): GuardSight | null {
+  const seen = view?.partitions.find(({ partition }) => partition === place.partition);
+  if (view === undefined || seen === undefined) return null;
+  const { outcome, reason, policyAtFloorAtMs } = seen;
+  const full = view.disks.flatMap(({ fullAtMs }) => (fullAtMs === null ? [] : [Number(fullAtMs)]));
+  const diskFullAtMs = full.length === 0 ? null : BigInt(Math.min(...full));
+  return { atMs: view.atMs, outcome, reason, policyAtFloorAtMs, diskFullAtMs };
 }

@@ -3,23 +3,23 @@
  * written; the distributor decides, and checks again, because the world may change in between.
  */
 import type { JobRequested, JobState } from '@tidemark/contracts';
-import { isSameContent, OnLost, planRanges, requestFaults } from '@tidemark/jobs';
+import { isSameContent, OnLost, planRanges, type RefusedTarget, requestFaults, targetRefusal } from '@tidemark/jobs';
 import { awaitState } from './await-state.ts';
 import { JobVerdict, jobVerdictOf } from './job-verdict.ts';
 import { ANSWER_TIMEOUT_MS } from './limits.ts';
 import type { ControlParts } from './parts.ts';
-import { planWindow, type WindowPlan } from './plan-window.ts';
+import { type PlannedWindow, type PlanParts, planWindow, type WindowPlan } from './plan-window.ts';
 
 export interface SubmitOptions {
   /** Wait for a worker that knows the handler instead of refusing. */
   readonly allowUnknownHandler?: boolean;
   readonly dryRun?: boolean;
+  /** For a dry run that begins where the pin would. */
+  readonly floors?: PlanParts['floors'];
   /** 0 = do not wait for the distributor. */
   readonly answerTimeoutMs?: number;
   readonly signal?: AbortSignal;
 }
-
-type Planned = Extract<WindowPlan, { readonly kind: 'planned' }>;
 
 export type SubmitAnswer =
   | {
@@ -27,20 +27,36 @@ export type SubmitAnswer =
       readonly state: JobState /** False when the same job was there already. */;
       readonly created: boolean;
     }
-  | { readonly kind: 'dry run'; readonly plan: Planned; readonly ranges: number }
+  | { readonly kind: 'dry run'; readonly plan: PlannedWindow; readonly ranges: number }
   | { readonly kind: 'requested' }
   /** The request is durable and will be answered when a distributor runs. */
   | { readonly kind: 'unanswered'; readonly waitedMs: number }
   | { readonly kind: 'refused'; readonly state: JobState }
   | { readonly kind: 'invalid'; readonly faults: readonly string[] }
+  /** Of a built-in handler that writes to a topic. */
+  | ({ readonly kind: 'target refused' } & RefusedTarget)
   | { readonly kind: 'unknown handler'; readonly known: readonly string[] }
   | { readonly kind: 'not idempotent' }
   | { readonly kind: 'other content'; readonly state: JobState }
-  | Exclude<WindowPlan, Planned>;
+  | Exclude<WindowPlan, PlannedWindow>;
+
+export type RequestCheck = Extract<
+  SubmitAnswer,
+  {
+    readonly kind:
+      | 'dry run'
+      | 'target refused'
+      | 'unknown handler'
+      | 'not idempotent'
+      | 'unknown topic'
+      | 'malformed'
+      | 'window refused';
+  }
+>;
 
 /** Needs no part of the job on the broker before: the first request of a namespace may create nothing but its record. */
 export async function submitJob(
-  parts: Pick<ControlParts, 'cluster' | 'jobLog' | 'schedule'>,
+  parts: Pick<ControlParts, 'cluster' | 'jobLog' | 'schedule' | 'namespace'>,
   request: JobRequested,
   options: SubmitOptions = {},
 ): Promise<SubmitAnswer> {
@@ -49,8 +65,20 @@ export async function submitJob(
   const states = await parts.jobLog.states();
   const present = states.get(request.jobId);
   if (present !== undefined) return answerOf(present, request, false);
+  const checked = await checkRequest(parts, request, { ...options, states });
+  if (checked.kind !== 'dry run' || options.dryRun === true) return checked;
+  await parts.jobLog.request(request);
+  return awaitAnswer(parts, request, options);
+}
+
+/** What is known before anything is written: a plan of what it would cover, or why it cannot be. */
+export async function checkRequest(
+  parts: Pick<ControlParts, 'cluster' | 'schedule' | 'namespace'>,
+  request: JobRequested,
+  options: Pick<SubmitOptions, 'allowUnknownHandler' | 'floors'> & { readonly states: ReadonlyMap<string, JobState> },
+): Promise<RequestCheck> {
   const plan = await planWindow(
-    { catalog: parts.cluster.catalog, states: async () => states },
+    { catalog: parts.cluster.catalog, states: async () => options.states, floors: options.floors },
     {
       topic: request.topic,
       from: request.from,
@@ -59,11 +87,11 @@ export async function submitJob(
     },
   );
   if (plan.kind !== 'planned') return plan;
+  const target = await targetRefusal(parts.cluster.catalog, request, parts.namespace);
+  if (target !== undefined) return { kind: 'target refused', ...target };
   const refusal = await refusalOfHandler(parts, request, options);
   if (refusal !== undefined) return refusal;
-  if (options.dryRun === true) return { kind: 'dry run', plan, ranges: planRanges(plan.partitions, request).length };
-  await parts.jobLog.request(request);
-  return awaitAnswer(parts, request, options);
+  return { kind: 'dry run', plan, ranges: planRanges(plan.partitions, request).length };
 }
 
 async function refusalOfHandler(

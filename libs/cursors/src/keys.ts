@@ -109,3 +109,15 @@ export function checkJobId(jobId: string): void {
     message: `not a job id: ${JSON.stringify(jobId.slice(0, 200))}; it must be ${JOB_ID_RULE}`,
   });
 }
+
+/** A job, or a series by its name. Throws TidemarkError `data` (BAD_HOLDER). */
+export function checkHolder(holder: string): void {
+  if (isJobId(holder.startsWith(SERIES) ? holder.slice(SERIES.length) : holder)) return;
+  throw new TidemarkError({
+    code: 'BAD_HOLDER',
+    class: ErrorClass.data,
+    message: `not a holder of floors: ${JSON.stringify(holder.slice(0, 200))}; it must be a job id or ${SERIES}NAME, each ${JOB_ID_RULE}`,
+  });
+}
+
+const SERIES = 'series:';

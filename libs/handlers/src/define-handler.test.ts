@@ -55,6 +55,11 @@ describe('defineHandler', () => {
     }
   });
 
+  it('takes a verify that is a function', () => {
+    expect(faultsOf({ verify: () => [] })).toEqual([]);
+    expect(faultsOf({ verify: true })).toEqual(['verify must be a function']);
+  });
+
   it('refuses a concurrency that handleBatch would ignore', () => {
     expect(faultsOf({ handle: undefined, handleBatch: () => done(), concurrency: 4 })).toEqual([
       expect.stringContaining('no meaning'),

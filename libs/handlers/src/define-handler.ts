@@ -43,7 +43,7 @@ export function shapeFaults(candidate: unknown): readonly string[] {
     faults.push('idempotent must be true or false: after a crash the chunk in flight is handed over again');
   if ((shape['handle'] === undefined) === (shape['handleBatch'] === undefined))
     faults.push('exactly one of handle and handleBatch is needed');
-  for (const field of ['handle', 'handleBatch', 'classify', 'open', 'close']) {
+  for (const field of ['handle', 'handleBatch', 'verify', 'classify', 'open', 'close']) {
     if (shape[field] !== undefined && typeof shape[field] !== 'function') faults.push(`${field} must be a function`);
   }
   faults.push(

@@ -5,6 +5,7 @@
  * conditional (a unique key, a state check, a version). The window pins keys, not content: look at the live state.
  */
 import type { Offset } from '@tidemark/keyspace';
+import type { Verdict } from './verify.ts';
 
 export type Outcome =
   | { readonly kind: 'done' }
@@ -86,8 +87,29 @@ type Handle<Payload> =
       readonly batchRecordsMax?: number;
     };
 
-export type RawHandler = HandlerBase & { readonly input: 'raw' } & Handle<Buffer | null>;
-export type AvroHandler<Payload> = HandlerBase & { readonly input: 'avro' } & Handle<Payload | null>;
+export interface VerifyContext extends Pick<HandlerContext, 'jobId' | 'parameters' | 'log'> {
+  /** Aborted when the audit is stopped or the answer has taken longer than `timeoutMs`. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Looks and changes nothing. Gets records that a job has passed, in offset order and decoded as for `handle`, at most
+ * `batchRecordsMax` (else 1,000) of one partition; answers with one verdict for each, in their order. It runs for several
+ * partitions at the same time. What it throws makes its records unknown; the audit goes on with the next ones.
+ */
+export type Verify<Payload> = (
+  events: readonly HandlerEvent<Payload>[],
+  context: VerifyContext,
+) => Promise<readonly Verdict[]> | readonly Verdict[];
+
+interface Verifiable<Payload> {
+  /** For audits: is the effect of each of these records there? Without it only the log can be compared with what was counted. */
+  readonly verify?: Verify<Payload>;
+}
+
+export type RawHandler = HandlerBase & { readonly input: 'raw' } & Handle<Buffer | null> & Verifiable<Buffer | null>;
+export type AvroHandler<Payload> = HandlerBase & { readonly input: 'avro' } & Handle<Payload | null> &
+  Verifiable<Payload | null>;
 
 /** Any handler, as the worker keeps it. */
 export type Handler = RawHandler | AvroHandler<never>;

@@ -1,10 +1,11 @@
 /** Which records of its window a job is about; all others are counted as filtered. Pure, and the same for worker and audit. */
 import type { RecordHeaders } from '@tidemark/log';
-import { type DeadLetterFacts, deadLetterFacts } from './dead-letter.ts';
+import { type DeadLetterFacts, deadLetterFacts, placeText } from './dead-letter.ts';
 import type { JobDefinition } from './definition.ts';
 import { isDeadLetterTopic } from './topics.ts';
 
 interface Judged {
+  readonly offset: bigint;
   readonly timestampMs: bigint;
   readonly headers: RecordHeaders;
 }
@@ -17,6 +18,13 @@ export const LetterParameter = {
   faultClass: 'letters.class',
   /** A letter that was dead-lettered so often, or more often, is left where it is. */
   roundsMax: 'letters.rounds',
+  /**
+   * Of records with several letters the offset of the one that counts: `PARTITION:OFFSET=OFFSET,…`, with nothing after the `=` where
+   * none does. Where a topic was created again a place is that of two records, so there may be two: `…=OFFSET+OFFSET`.
+   */
+  newest: 'letters.newest',
+  /** Only letters of the topic with this id: of one that was deleted and created again since they name other records. */
+  topicId: 'letters.topic-id',
 } as const;
 
 /** Undefined when every record belongs, so that nobody asks for each of them. */
@@ -34,19 +42,57 @@ function timeFilterOf({ fromMs, toMs }: Pick<JobDefinition, 'fromMs' | 'toMs'>):
   return ({ timestampMs }) => (from === undefined || timestampMs >= from) && (to === undefined || timestampMs < to);
 }
 
-/** A pointer holds no record that could be handed over. */
 function letterFilterOf(parameters: JobDefinition['parameters']): Belongs {
-  return ({ headers }) => {
+  const fateOf = letterFates(parameters);
+  return ({ headers, offset }) => {
     const letter = deadLetterFacts(headers);
-    return letter === undefined ? isUnfiltered(parameters) : letter.form !== 'pointer' && isAsked(letter, parameters);
+    return letter === undefined ? isUnfiltered(parameters) : fateOf(letter, offset) === LetterFate.taken;
   };
 }
 
-function isAsked({ jobId, faultClass, round }: DeadLetterFacts, parameters: JobDefinition['parameters']): boolean {
+/** What a job over dead letters does with one of them. */
+export const LetterFate = {
+  taken: 'taken',
+  /** Of another job or class of faults. */
+  notAsked: 'not asked for',
+  /** It holds no record that could be handed over. */
+  pointer: 'pointer',
+  tooOften: 'dead-lettered too often',
+  formerTopic: 'of a former topic',
+  /** Of the record there is another letter that counts: of a later round, or a corrected copy. */
+  replaced: 'replaced',
+} as const;
+export type LetterFate = (typeof LetterFate)[keyof typeof LetterFate];
+
+/** By the parameters of the job, which are read once; `offset` is that of the letter. */
+export function letterFates(
+  parameters: JobDefinition['parameters'],
+): (letter: DeadLetterFacts, offset: bigint) => LetterFate {
   const job = parameters[LetterParameter.job];
-  const wanted = parameters[LetterParameter.faultClass];
+  const faultClass = parameters[LetterParameter.faultClass];
   const roundsMax = Number(parameters[LetterParameter.roundsMax] ?? Number.POSITIVE_INFINITY);
-  return (job === undefined || job === jobId) && (wanted === undefined || wanted === faultClass) && round < roundsMax;
+  const topicId = parameters[LetterParameter.topicId];
+  const newest = readNewest(parameters[LetterParameter.newest]);
+  return (letter, offset) => {
+    if (job !== undefined && letter.jobId !== job) return LetterFate.notAsked;
+    if (faultClass !== undefined && letter.faultClass !== faultClass) return LetterFate.notAsked;
+    if (letter.form === 'pointer') return LetterFate.pointer;
+    if (letter.round >= roundsMax) return LetterFate.tooOften;
+    if (topicId !== undefined && (letter.topicId ?? topicId) !== topicId) return LetterFate.formerTopic;
+    // All letters of a record are in one partition.
+    const counts = newest?.get(placeText(letter.origin));
+    return counts === undefined || counts.includes(String(offset)) ? LetterFate.taken : LetterFate.replaced;
+  };
+}
+
+function readNewest(text: string | undefined): ReadonlyMap<string, readonly string[]> | undefined {
+  const entries = text?.split(',').map((entry) => entry.split('='));
+  return entries && new Map(entries.map(([place = '', offsets = '']) => [place, offsets.split('+')]));
+}
+
+/** By the place of a record, as `placeText` writes it. */
+export function newestText(newest: ReadonlyMap<string, readonly bigint[]>): string {
+  return [...newest].map(([place, offsets]) => `${place}=${offsets.join('+')}`).join(',');
 }
 
 /** Topics of others may end in the same word; their records are no letters of ours, and whoever asks for some does not mean them. */

@@ -35,6 +35,30 @@ export function withoutBlock(headers: RecordHeaders): RecordHeaders {
   return headers.filter(([name]) => !name.startsWith(PREFIX));
 }
 
+/** The headers of a corrected copy of a letter, which stands in its place from then on: its block, and what was done to it. */
+export function editedHeaders(
+  headers: RecordHeaders,
+  edit: {
+    readonly number: number;
+    readonly of: Omit<DeadLetterOrigin, 'topic'>;
+    readonly by: string;
+    readonly note: string;
+  },
+): RecordHeaders {
+  const texts = { edit: String(edit.number), edit_of: placeText(edit.of), edit_by: edit.by, edit_note: edit.note };
+  return [
+    ...headers.filter(([name]) => !(name.startsWith(PREFIX) && name.slice(PREFIX.length) in texts)),
+    ...Object.entries(texts).map(
+      ([name, text]) => [`${PREFIX}${name}`, cutText(text, DEAD_LETTER_ERROR_BYTES_MAX)] as const,
+    ),
+  ];
+}
+
+/** A place as people write it, `PARTITION:OFFSET`. */
+export function placeText({ partition, offset }: Omit<DeadLetterOrigin, 'topic'>): string {
+  return `${partition}:${offset}`;
+}
+
 /** What the block of a dead letter says. Letters of one record and job are told apart by nothing: a crash may write one twice. */
 export interface DeadLetterFacts {
   readonly origin: DeadLetterOrigin;
@@ -52,6 +76,14 @@ export interface DeadLetterFacts {
   readonly error: string;
   /** `pointer`: the record was too large for the topic, so only its place is here. */
   readonly form: string;
+  /** Of the topic that the record was read from: one that was created again under its name has another. Older letters have none. */
+  readonly topicId: string | undefined;
+  /** How often the record was corrected by now; 0 = it is as it was. Of the letters of a record only the most corrected count. */
+  readonly edit: number;
+  /** The letter that this one is a corrected copy of, and who wrote it; undefined for a letter that a worker wrote. */
+  readonly edited:
+    | { readonly of: Omit<DeadLetterOrigin, 'topic'>; readonly by: string; readonly note: string }
+    | undefined;
 }
 
 /** Undefined for a record without a whole block, which nobody here has written. */
@@ -71,7 +103,16 @@ export function deadLetterFacts(headers: RecordHeaders): DeadLetterFacts | undef
     faultClass: field('class'),
     error: field('error'),
     form: field('form'),
+    topicId: field('topic_id') === '' ? undefined : field('topic_id'),
+    edit: NUMBER.test(field('edit')) ? Number(field('edit')) : 0,
+    edited: editedOf(field),
   };
+}
+
+function editedOf(field: (name: string) => string): DeadLetterFacts['edited'] {
+  const [partition = '', offset = ''] = field('edit_of').split(':');
+  const of = placeOf(partition, offset);
+  return of && { of, by: field('edit_by'), note: field('edit_note') };
 }
 
 const NUMBER = /^\d{1,19}$/;

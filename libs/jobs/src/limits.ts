@@ -39,3 +39,19 @@ export const OPEN_TRANSACTION_POLL_MS = 20;
 export const SPAN_MIN = 50_000n;
 /** Enough ranges for sixteen workers of four slots; whoever has more says so, or the live split cuts on. */
 export const AUTOMATIC_RANGES_MAX = 64n;
+
+/** Of the built-in webhook. Below, a healthy server far away would not be heard; above, one record holds its chunk up too long. */
+export const WEBHOOK_TIMEOUT_MS = 10_000;
+export const WEBHOOK_TIMEOUT_MS_MIN = 100;
+export const WEBHOOK_TIMEOUT_MS_MAX = 60_000;
+
+/** A job id has room for the number of a run behind the name. */
+export const SERIES_NAME_CHARACTERS_MAX = 100;
+/** A distributor looks at what is due once a second. */
+export const SERIES_EVERY_MS_MIN = 1_000n;
+/** Whoever means less than once a year means something else. */
+export const SERIES_EVERY_MS_MAX = 366n * 86_400_000n;
+/** Ids of orders that a series remembers, as of commands to a job. */
+export const ORDER_IDS_MAX = 32;
+/** Clocks of two machines differ by less; a clock that was further ahead was wrong. */
+export const CLOCK_SET_BACK_MS_MIN = 60_000n;

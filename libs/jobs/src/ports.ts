@@ -1,11 +1,15 @@
 /** The jobs as Kafka holds them: requests and commands in, states and events out. */
 import type {
   DistributorPosition,
+  GuardView,
   JobCommand,
   JobEvent,
   JobRequested,
   JobState,
+  LogWatch,
   RangeCheckpoint,
+  SeriesOrder,
+  SeriesState,
   StoreEpoch,
   TruncationMark,
 } from '@tidemark/contracts';
@@ -17,12 +21,17 @@ export interface JobLog {
   /** Resolves when the request is durable; the distributor decides afterwards. */
   request(request: JobRequested): Promise<{ readonly partition: number; readonly offset: Offset }>;
   command(command: JobCommand): Promise<{ readonly partition: number; readonly offset: Offset }>;
+  orderSeries(order: SeriesOrder): Promise<{ readonly partition: number; readonly offset: Offset }>;
   /** The newest state of every job, as of now. */
   states(): Promise<ReadonlyMap<string, JobState>>;
+  /** The newest state of every series, by name, as of now. */
+  series(): Promise<ReadonlyMap<string, SeriesState>>;
   /** The newest of every range of a job, as of now; none before its pin. */
   checkpoints(jobId: string): Promise<readonly RangeCheckpoint[]>;
   /** Calls back with every newer state, beginning with all present ones, until the signal is aborted. */
   follow(onState: (state: JobState) => void, signal: AbortSignal): Promise<void>;
+  /** As `follow`, of series. */
+  followSeries(onState: (state: SeriesState) => void, signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -30,6 +39,7 @@ export interface JobLog {
 export type InboxContent =
   | { readonly kind: 'request'; readonly request: JobRequested }
   | { readonly kind: 'command'; readonly command: JobCommand }
+  | { readonly kind: 'series'; readonly order: SeriesOrder }
   /** Nothing that a later version or another program could mean by it matters here: it goes to the dead letters. */
   | { readonly kind: 'malformed'; readonly code: string; readonly reason: string };
 
@@ -62,6 +72,8 @@ export interface JobInbox {
 /** Everything durable about jobs at one moment. */
 export interface DurableJobs {
   readonly states: ReadonlyMap<string, JobState>;
+  /** By name. */
+  readonly series: ReadonlyMap<string, SeriesState>;
   /** Per job that has not ended: the record with the highest version of every range. */
   readonly checkpoints: ReadonlyMap<string, readonly RangeCheckpoint[]>;
   /** Of the jobs topic; undefined before the first request was applied. */
@@ -73,6 +85,7 @@ export interface DurableJobs {
 /** What becomes visible together. */
 export interface JournalEntry {
   readonly states?: readonly JobState[];
+  readonly series?: readonly SeriesState[];
   readonly events?: readonly JobEvent[];
   readonly checkpoints?: readonly RangeCheckpoint[];
   readonly deadLetters?: readonly DeadRequest[];
@@ -112,6 +125,10 @@ export interface DurableMarks {
   readonly marks: ReadonlyMap<string, TruncationMark>;
   /** The store that the distributor fills; in any other one floors mean nothing. Undefined before the first. */
   readonly store: StoreEpoch | undefined;
+  /** What guards have seen of a partition that they did not do, as `marks` by `markKey`. */
+  readonly watches: ReadonlyMap<string, LogWatch>;
+  /** By topic, what the last cycles of a guard made of it; for people, nothing is decided by it. */
+  readonly views: ReadonlyMap<string, GuardView>;
 }
 
 /** The marks as Kafka holds them: written before anything is cut, read when floors are filled anew. */
@@ -128,10 +145,14 @@ export interface MarkLog {
    * write of an older one: the newest mark of a key is the highest. Propose only after this.
    */
   openSession(): Promise<MarkSession>;
+  /** Written by whoever looked last, without fencing anybody. */
+  tell(views: readonly GuardView[]): Promise<void>;
 }
 
 export interface MarkSession {
   /** Resolves when all of them are durable. TidemarkError `fenced` when another session was opened. */
   write(marks: readonly TruncationMark[]): Promise<void>;
+  /** The same for what was seen: load after the session was opened, so that nothing of an older one is lost. */
+  watch(watches: readonly LogWatch[]): Promise<void>;
   close(): Promise<void>;
 }

@@ -25,6 +25,7 @@ export function newRequest(fields: RequestFields): JobRequested {
     priority: 0,
     note: '',
     requestedBy: '',
+    series: '',
     ...fields,
   };
 }

@@ -9,6 +9,7 @@ import {
   RANGES_PER_JOB_MAX,
 } from '@tidemark/keyspace';
 import { budgetFaults } from './budget.ts';
+import { builtInFaults } from './built-in/faults.ts';
 import { OnExhausted, OnLost, Ordering, wordOf } from './definition.ts';
 import {
   ATTEMPTS_MAX,
@@ -35,11 +36,13 @@ export function requestFaults(request: JobRequested): readonly string[] {
     ...shapeFaults(request),
     ...sizeFaults(request),
     ...windowFaults(request),
+    ...builtInFaults(request),
   ];
 }
 
-function nameFaults({ topic, handler, ordering, onLost, onExhausted }: JobRequested): readonly string[] {
+function nameFaults({ topic, handler, ordering, onLost, onExhausted, series }: JobRequested): readonly string[] {
   const faults: string[] = [];
+  if (series !== '') faults.push(`series ${quote(series)}: only the distributor requests the runs of a series`);
   if (!isTopicName(topic)) faults.push(`topic ${quote(topic)} is not a legal topic name`);
   if (!isHandlerName(handler)) faults.push(`handler ${quote(handler)} must be ${HANDLER_NAME_RULE}`);
   if (wordOf(Ordering, ordering) === undefined)

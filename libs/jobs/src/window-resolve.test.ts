@@ -133,7 +133,10 @@ describe('a window after a former job', () => {
     expect(windows(after, facts(partitions))).toBe('AFTER_UNKNOWN_JOB');
     const running = facts(partitions, { previous: { ...previous, state: 'SUSPENDED', reason: 'budget' } });
     expect(windows(after, running)).toBe('AFTER_UNFINISHED_JOB');
-    expect(clamps(after, running)[0]).toContain('SUSPENDED (budget)');
+    expect(clamps(after, running)[0]).toMatch(/is SUSPENDED \(budget\); .* wait for that, or name the offset/);
+    const cancelled = facts(partitions, { previous: { ...previous, state: 'CANCELLED' } });
+    expect(windows(after, cancelled)).toBe('AFTER_UNFINISHED_JOB');
+    expect(clamps(after, cancelled)[0]).toMatch(/is CANCELLED; .* COMPLETED one: name the offset or the instant/);
     expect(windows(after, facts(partitions, { previous, topic: 'other' }))).toBe('AFTER_OTHER_TOPIC');
     expect(windows(after, facts(partitions, { previous, topicId: 'new' }))).toBe('AFTER_OTHER_TOPIC');
   });

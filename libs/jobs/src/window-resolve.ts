@@ -17,6 +17,7 @@ import {
   toOffset,
 } from '@tidemark/keyspace';
 import { OnLost } from './definition.ts';
+import { isTerminal } from './job-state.ts';
 import type { WindowEnd, WindowSpec, WindowStart } from './window-grammar.ts';
 
 export interface PartitionFacts {
@@ -198,22 +199,30 @@ function unknownPartition(spec: WindowSpec, facts: WindowFacts): Refused | undef
   return undefined;
 }
 
+const OTHERWISE = 'name the offset or the instant to begin at';
+
 function unusablePrevious(from: WindowStart, facts: WindowFacts): Refused | undefined {
   if (from.kind !== 'after') return undefined;
   const { previous } = facts;
-  if (previous === undefined) return refuse('afterUnknownJob', `no job ${from.jobId} is known`);
+  if (previous === undefined) return refuse('afterUnknownJob', `no job ${from.jobId} is known; ${OTHERWISE}`);
   if (previous.state !== 'COMPLETED' || previous.pin === null) {
     const reason = previous.reason === '' ? '' : ` (${previous.reason})`;
     return refuse(
       'afterUnfinishedJob',
-      `job ${from.jobId} is ${previous.state}${reason}; a window may follow only a COMPLETED one`,
+      `job ${from.jobId} is ${previous.state}${reason}; a window may follow only a COMPLETED one: ${isTerminal(previous.state) ? '' : 'wait for that, or '}${OTHERWISE}`,
     );
   }
   if (previous.request.topic !== facts.topic) {
-    return refuse('afterOtherTopic', `job ${from.jobId} read topic ${previous.request.topic}, not ${facts.topic}`);
+    return refuse(
+      'afterOtherTopic',
+      `job ${from.jobId} read topic ${previous.request.topic}, not ${facts.topic}; ${OTHERWISE}`,
+    );
   }
   if (previous.pin.topicId !== facts.topicId) {
-    return refuse('afterOtherTopic', `topic ${facts.topic} was deleted and created again since job ${from.jobId}`);
+    return refuse(
+      'afterOtherTopic',
+      `topic ${facts.topic} was deleted and created again since job ${from.jobId}; ${OTHERWISE}`,
+    );
   }
   return undefined;
 }

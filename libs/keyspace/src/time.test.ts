@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ErrorClass, TidemarkError } from './errors.ts';
-import { backoff, retrying, sleep } from './time.ts';
+import { backoff, orAborted, retrying, sleep } from './time.ts';
 
 const errorOf = (errorClass: ErrorClass): TidemarkError =>
   new TidemarkError({ code: 'X', class: errorClass, message: 'x' });
@@ -113,5 +113,24 @@ describe('sleep', () => {
     controller.abort();
     await Promise.all(sleeping);
     await sleep(60_000, silent, AbortSignal.abort());
+  });
+});
+
+describe('orAborted', () => {
+  const never = Promise.withResolvers<never>().promise;
+
+  it('gives the work up with the reason of the signal or one of the caller, before and while it runs', async () => {
+    const stop = new AbortController();
+    const [running, said] = [orAborted(never, stop.signal), orAborted(never, stop.signal, () => 'enough')];
+    stop.abort('stopped');
+    await expect(running).rejects.toBe('stopped');
+    await expect(said).rejects.toBe('enough');
+    await expect(orAborted(never, stop.signal)).rejects.toBe('stopped');
+  });
+
+  it('is what the work is otherwise', async () => {
+    const { signal } = new AbortController();
+    await expect(orAborted(Promise.resolve(7), signal)).resolves.toBe(7);
+    await expect(orAborted(Promise.reject(new Error('no')), signal)).rejects.toThrow('no');
   });
 });

@@ -46,6 +46,23 @@ export function sleep(ms: number, ...signals: readonly (AbortSignal | undefined)
   });
 }
 
+/** Rejects with the reason of the signal, or with `because`, as soon as that is aborted; the work goes on unheard. */
+export async function orAborted<T>(
+  work: Promise<T>,
+  signal: AbortSignal,
+  because: () => unknown = () => signal.reason,
+): Promise<T> {
+  const { promise: givenUp, reject } = Promise.withResolvers<never>();
+  const onAbort = (): void => reject(because());
+  if (signal.aborted) onAbort();
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([work, givenUp]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
 export interface RetryOptions {
   /** Tries in all, the first one included. */
   readonly attemptsMax: number;

@@ -156,6 +156,17 @@ export interface TopicSpec {
   readonly configs: Readonly<Record<string, string>>;
 }
 
+/** A directory of a broker: usually one disk. */
+export interface LogDisk {
+  readonly broker: number;
+  readonly directory: string;
+  readonly totalBytes: bigint;
+  /** What is left on it, whoever uses the rest. */
+  readonly usableBytes: bigint;
+  /** Of the topics that were asked for: whole segments as they lie there, compressed, replicas too. */
+  readonly logs: readonly (PartitionName & { readonly bytes: bigint })[];
+}
+
 /** Metadata and offsets. Asking never creates a topic. Throws TidemarkError `unavailable` when no broker answers. */
 export interface LogCatalog {
   describe(topic: string): Promise<TopicDescription | undefined>;
@@ -167,6 +178,15 @@ export interface LogCatalog {
   ensure(spec: TopicSpec): Promise<TopicDescription>;
   /** Effective settings of a topic, whether set on it or inherited; a name that the broker does not know is left out. */
   settings(topic: string, names: readonly string[]): Promise<ReadonlyMap<string, string>>;
+  /** Sets these and leaves the others as they are (KIP-339). TidemarkError `config` when the broker refuses a value. */
+  changeSettings(topic: string, settings: Readonly<Record<string, string>>): Promise<void>;
+  /**
+   * By partition, where a consumer group goes on; undefined where it has committed nothing, also for a group that nobody
+   * has ever heard of. TidemarkError `config` KAFKA_FORBIDDEN where the right is missing.
+   */
+  committedOffsets(group: string, topic: TopicDescription): Promise<readonly (Offset | undefined)[]>;
+  /** The directories that hold something of the topics, on every broker (KIP-827). Brokers that cannot tell are left out. */
+  disks(topics: readonly TopicDescription[]): Promise<readonly LogDisk[]>;
   /** Removes records below the offset (DeleteRecords); the offset must be positive. */
   deleteRecordsBefore(source: Source, offset: Offset): Promise<void>;
   readonly transactions: LogTransactions;

@@ -1,7 +1,7 @@
-/** How large the records of a partition are, from a few of them. */
-import { cursorBefore, toOffset } from '@tidemark/keyspace';
+/** How large the records of a partition are, and what else is to be known, from a few of them. */
+import { cursorBefore, toOffset, type Window } from '@tidemark/keyspace';
 import { SAMPLE_BYTES, SAMPLE_PLACES, SAMPLE_RECORDS, SAMPLE_WAIT_MS } from './limits.ts';
-import type { LogReader, PartitionOffsets, Source } from './ports.ts';
+import type { Chunk, LogReader, PartitionOffsets, Source } from './ports.ts';
 
 type Span = Pick<PartitionOffsets, 'logStartOffset' | 'lastStableOffset'>;
 
@@ -34,17 +34,24 @@ async function samplePlaces(
   source: Source,
   { logStartOffset, lastStableOffset }: Span,
 ): Promise<readonly Sample[]> {
-  const end = cursorBefore(lastStableOffset);
-  const samples: Sample[] = [];
+  const window = { start: cursorBefore(logStartOffset), end: cursorBefore(lastStableOffset) };
+  const chunks = await sampleChunks(reader, source, window);
+  return chunks.map(({ bytes, start, end }) => ({ bytes, passed: end - start }));
+}
+
+/**
+ * What lies at a few evenly spread places of a window, its start among them: a chunk each, in this order. A place that cannot
+ * be read, because an open transaction is before it or the log was cut, is left out. Throws as the reader does.
+ */
+export async function sampleChunks(reader: LogReader, source: Source, window: Window): Promise<readonly Chunk[]> {
+  const { start, end } = window;
+  const chunks: Chunk[] = [];
   for (let place = 0; place < SAMPLE_PLACES; place++) {
-    const step = ((lastStableOffset - logStartOffset) * BigInt(place)) / BigInt(SAMPLE_PLACES);
-    const cursor = cursorBefore(toOffset(logStartOffset + step));
+    const cursor = toOffset(start + ((end - start) * BigInt(place)) / BigInt(SAMPLE_PLACES));
     if (cursor >= end) continue;
     const limits = { recordsMax: SAMPLE_RECORDS, bytesMax: SAMPLE_BYTES, waitMs: SAMPLE_WAIT_MS };
     const answer = await reader.read({ source, cursor, end, ...limits });
-    if (answer.kind !== 'chunk') continue;
-    const { bytes, start, end: reached } = answer.chunk;
-    if (reached > start) samples.push({ bytes, passed: reached - start });
+    if (answer.kind === 'chunk' && answer.chunk.end > answer.chunk.start) chunks.push(answer.chunk);
   }
-  return samples;
+  return chunks;
 }

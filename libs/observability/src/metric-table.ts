@@ -129,10 +129,31 @@ export const metricTable = {
     kind: 'gauge',
     help: 'Offsets that the policies would remove and that a floor keeps.',
   },
+  guardOffsetsRemovedByOthers: {
+    name: 'tidemark_guard_offsets_removed_by_others_total',
+    kind: 'counter',
+    help: 'Offsets that went from guarded topics without the guard, by whether a job or a named group still needed some of them.',
+    label: { name: 'needed', values: ['yes', 'no'] },
+  },
   guardCycleTimestampSeconds: {
     name: 'tidemark_guard_cycle_timestamp_seconds',
     kind: 'gauge',
     help: 'When the last cycle that could be run had ended. Absent before the first one.',
+  },
+  guardDiskFullSeconds: {
+    name: 'tidemark_guard_disk_full_seconds',
+    kind: 'gauge',
+    help: 'Until the first disk under a guarded topic is full, as fast as it filled over the last cycles; absent when none fills or it is not known.',
+  },
+  guardHoldersOverdue: {
+    name: 'tidemark_guard_holders_overdue',
+    kind: 'gauge',
+    help: 'Jobs that hold what the policies would remove for longer than they may.',
+  },
+  guardFloorsReleased: {
+    name: 'tidemark_guard_floors_released_total',
+    kind: 'counter',
+    help: 'Floors of jobs in a partition that were released because they held for too long.',
   },
   guardDriftingTopics: {
     name: 'tidemark_guard_drifting_topics',

@@ -51,6 +51,11 @@ describe('runProgram', () => {
     expect(lines).toEqual([]);
   });
 
+  it('ends with the code that a program which finished gives', async () => {
+    const { exited } = run(async () => ({ ended: Promise.resolve(), exitCode: 1, stop: async () => undefined }));
+    expect(await exited).toBe(1);
+  });
+
   it.each([
     ['SIGTERM', 143],
     ['SIGINT', 130],

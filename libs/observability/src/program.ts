@@ -21,6 +21,8 @@ export interface Running {
   stop(reason: string): Promise<void>;
   /** Settles when the program ends by itself: resolved = finished, rejected = a fault. Without it only a signal ends it. */
   readonly ended?: Promise<void>;
+  /** Of a program that has ended well and has something to say by it; 0 without it. */
+  readonly exitCode?: ExitCode;
   readonly logger?: Logger;
   readonly stopGraceMs?: number;
 }
@@ -99,7 +101,7 @@ export async function runProgram(options: ProgramOptions): Promise<void> {
   if (ending.kind === 'failed') fail(ending.error, 'program.failed');
   const stopped = await stopWithin(running, ending, fail);
   if (ending.kind === 'failed') return host.exit(exitCodeOf(ending.error));
-  host.exit(stopped ? ExitCode.ok : ExitCode.failed);
+  host.exit(stopped ? (running.exitCode ?? ExitCode.ok) : ExitCode.failed);
 }
 
 async function endedOf(running: Running): Promise<Ending> {

@@ -46,11 +46,56 @@ export async function createTopic(
   await withAdmin(options, async (admin) => {
     // The client's own wait gives up when a busy broker does not know the topic yet.
     await admin.createTopics({ topics: [topic], waitForLeaders: false, timeout: TOPIC_REQUEST_TIMEOUT_MS });
-    await waitFor(`topic ${name} to be ready`, () => isReady(admin, name, partitions), {
-      timeoutMs: TOPIC_READY_TIMEOUT_MS,
-    });
+    await untilReady(admin, name, partitions);
   });
   return name;
+}
+
+/** Up to `count` in all; resolves when all of them can be written and read. */
+export async function addPartitions(topic: string, count: number, options: OnBroker = {}): Promise<void> {
+  await withAdmin(options, async (admin) => {
+    await admin.createPartitions({ topicPartitions: [{ topic, count }] });
+    await untilReady(admin, topic, count);
+  });
+}
+
+/**
+ * As a consumer group whose members are away. In a transaction, which needs no member; the client's `setOffsets` runs a consumer,
+ * and waits five seconds for its first fetch.
+ */
+export async function commitOffset(
+  group: string,
+  topic: string,
+  partition: number,
+  offset: bigint,
+  options: OnBroker = {},
+): Promise<void> {
+  const partitions = [{ partition, offset: offset.toString() }];
+  const producer = kafkaClient(options).producer({
+    idempotent: true,
+    maxInFlightRequests: 1,
+    transactionalId: uniqueName('testkit-group'),
+  });
+  await producer.connect();
+  try {
+    const transaction = await producer.transaction();
+    await transaction.sendOffsets({ consumerGroupId: group, topics: [{ topic, partitions }] });
+    await transaction.commit();
+  } finally {
+    await producer.disconnect();
+  }
+  await withAdmin(options, (admin) =>
+    waitFor(`group ${group} at ${topic}/${partition}:${offset}`, async () => {
+      const [found] = await admin.fetchOffsets({ groupId: group, topics: [topic] });
+      return found?.partitions.some((each) => each.partition === partition && each.offset === String(offset));
+    }),
+  );
+}
+
+function untilReady(admin: Admin, topic: string, partitions: number): Promise<unknown> {
+  return waitFor(`topic ${topic} to be ready`, () => isReady(admin, topic, partitions), {
+    timeoutMs: TOPIC_READY_TIMEOUT_MS,
+  });
 }
 
 /** Every partition has a leader, and the leader answers for it. */

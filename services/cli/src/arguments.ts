@@ -30,3 +30,26 @@ export function seconds(text: string): number {
   if (text.trim() !== '' && Number.isFinite(value) && value >= 0) return value * 1_000;
   throw new InvalidArgumentError('It must be a number of seconds.');
 }
+
+const UNITS_MS: Readonly<Record<string, bigint>> = { s: 1_000n, m: 60_000n, h: 3_600_000n, d: 86_400_000n };
+
+/** `30s`, `10m`, `6h`, `1d` in milliseconds. */
+export function period(text: string): bigint {
+  const [, number = '', unit = ''] = /^([1-9]\d{0,8})([smhd])$/.exec(text) ?? [];
+  const unitMs = UNITS_MS[unit];
+  if (unitMs === undefined) throw new InvalidArgumentError('It must be a whole number and s, m, h or d, such as 10m.');
+  return BigInt(number) * unitMs;
+}
+
+/** Of a record. */
+export interface Place {
+  readonly partition: number;
+  readonly offset: bigint;
+}
+
+/** `PARTITION:OFFSET`. */
+export function recordPlace(text: string): Place {
+  const [, partition, offset] = /^(\d{1,9}):(\d{1,18})$/.exec(text) ?? [];
+  if (partition === undefined || offset === undefined) throw new InvalidArgumentError('It must be PARTITION:OFFSET.');
+  return { partition: Number(partition), offset: BigInt(offset) };
+}

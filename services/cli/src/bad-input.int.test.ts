@@ -180,7 +180,42 @@ describe('jobs', () => {
   });
 
   it('a window after a job that is not known: exit 3', async () => {
-    expectFailure(await run('window', topic, '--from', 'after:never-heard-of'), 3, /no job never-heard-of/);
+    expectFailure(
+      await run('window', topic, '--from', 'after:never-heard-of'),
+      3,
+      /no job never-heard-of is known; name the offset or the instant to begin at/,
+    );
+  });
+
+  it('a window after a job of another topic, or after one that was cancelled: exit 5, and what to do instead', async () => {
+    const other = await createTopic(uniqueName('cli-other'));
+    await produce(other, [{ value: 'one' }]);
+    const wait = ['--handler', 'nobody', '--allow-unknown-handler', '--id', 'given-up'];
+    expect((await run('job', 'submit', '--topic', other, ...wait)).exitCode).toBe(0);
+    const after = (on: string): Promise<CliRun> => run('window', on, '--from', 'after:given-up');
+    expectFailure(await after(other), 5, /job given-up is RUNNING; .*: wait for that, or name the offset/);
+    expect((await run('job', 'cancel', 'given-up', '--yes')).exitCode).toBe(0);
+    expectFailure(await after(other), 5, /job given-up is CANCELLED.*: name the offset or the instant to begin at/);
+    await run('job', 'submit', '--topic', other, '--handler', 'count', '--id', 'elsewhere');
+    await run('job', 'wait', 'elsewhere', '--timeout', '120');
+    expectFailure(await run('window', topic, '--from', 'after:elsewhere'), 5, /read topic .*; name the offset/);
+  });
+
+  it('a window that lies outside the log: clamped to nothing, and said', async () => {
+    const beyond = await run('window', topic, '--from', '0:500', '--to', '0:900');
+    expect(beyond.exitCode).toBe(0);
+    expect(beyond.out.join('\n')).toMatch(
+      /clamped: start 500 is beyond the log, which ends at 2; end 900 is beyond the log/,
+    );
+    expect(beyond.out.at(-1)).toBe('it would hold nothing of the log');
+    const later = await run('window', topic, '--from', '2100-01-01T00:00:00Z');
+    expect(later.out.join('\n')).toMatch(/0 +- +- +0 +0 +0 +empty/);
+  });
+
+  it('reading what is not there: exit 3 for a partition, 2 for what makes no sense', async () => {
+    expectFailure(await run('topic', 'read', topic, '--partition', '7'), 3, /has no partition 7: it has 2/);
+    expectFailure(await run('topic', 'read', topic, '--value-only'), 2, /needs --export FILE/);
+    expectFailure(await run('topic', 'read', topic, '--export', '/no/such/folder/file'), 3, /folder .* does not exist/);
   });
 });
 

@@ -50,6 +50,30 @@ describe('usage', () => {
       ['job', 'submit', '--topic', 't', '--handler', 'h', `${option}=${value}`],
       message as RegExp,
     ]),
+    [
+      'a series without a schedule',
+      ['series', 'create', 's', '--topic', 't', '--handler', 'h'],
+      /either --cron or --every/,
+    ],
+    ...[
+      ['--every', '10', /whole number and s, m, h or d, such as 10m/],
+      ['--every', '0m', /whole number and s, m, h or d/],
+      ['--every', '1w', /whole number and s, m, h or d/],
+    ].map(([option = '', value = '', message]): [string, string[], RegExp] => [
+      `series ${option} ${value}`,
+      ['series', 'create', 's', '--topic', 't', '--handler', 'h', `${option}=${value}`],
+      message as RegExp,
+    ]),
+    [
+      'a series with two schedules',
+      ['series', 'create', 's', '--topic', 't', '--handler', 'h', '--every', '1m', '--cron', '* * * * *'],
+      /'--cron <fields>' cannot be used with option '--every <period>'/,
+    ],
+    [
+      'a series with an end',
+      ['series', 'create', 's', '--topic', 't', '--handler', 'h', '--to', 'now'],
+      /unknown option '--to'/,
+    ],
     ['pause without a job', ['job', 'pause'], /missing required argument 'id'/],
     ['a deadline that is no time', ['job', 'pause', 'j', '--deadline', 'soon'], /It must be a number of seconds/],
     ['a deadline of nothing', ['job', 'cancel', 'j', '--deadline', '0'], /above 0; --force does not wait at all/],

@@ -8,6 +8,7 @@ import { registerOutbox } from './commands/outbox.ts';
 import { registerPrograms } from './commands/programs.ts';
 import { registerRelay } from './commands/relay.ts';
 import { registerRetention } from './commands/retention.ts';
+import { registerSeries } from './commands/series.ts';
 import { registerStack } from './commands/stack.ts';
 import { registerTopic } from './commands/topic.ts';
 import { registerWindow } from './commands/window.ts';
@@ -53,6 +54,7 @@ function buildProgram(terminal: Terminal, onEnd: (exitCode: ExitCode) => void): 
   registerRelay(program, registrar);
   registerPrograms(program, registrar);
   registerJob(program, registrar);
+  registerSeries(program, registrar);
   registerWindow(program, registrar);
   registerTopic(program, registrar);
   registerDeadLetter(program, registrar);

@@ -1,5 +1,6 @@
 /** What a command works with. */
 import { hostname, userInfo } from 'node:os';
+import type { FloorSight } from '@tidemark/control';
 import type {
   ConnectConfig,
   Connections,
@@ -7,6 +8,7 @@ import type {
   LogConnections,
   ServiceName,
 } from '@tidemark/control/connect';
+import { TidemarkError } from '@tidemark/keyspace';
 import type { EffectiveConfig } from './config.ts';
 import { ExitCode, fail } from './exit-code.ts';
 import type { Format } from './output.ts';
@@ -38,6 +40,17 @@ export async function withConnections<T>(context: Context, work: (connections: C
 export async function withFloors<T>(context: Context, work: (connections: FloorConnections) => Promise<T>): Promise<T> {
   const { connectFloors } = await clients();
   return closing(await connectFloors(connectConfig(context)), work);
+}
+
+/** Floors for a look, where they can be had; where not, the work hears why, and goes on without. */
+export async function withFloorSight<T>(context: Context, work: (sight: FloorSight) => Promise<T>): Promise<T> {
+  const { openFloors } = await clients();
+  const opened = await openFloors(connectConfig(context)).catch((error: unknown) => {
+    if (error instanceof TidemarkError) return error.message;
+    throw error;
+  });
+  if (typeof opened === 'string') return work({ kind: 'unknown', reason: opened });
+  return closing(opened, (floors) => work({ kind: 'known', floors }));
 }
 
 /** Loaded when needed: without them the command line answers in a tenth of the time. */

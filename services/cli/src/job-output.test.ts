@@ -1,9 +1,9 @@
+import { jsonText } from '@tidemark/contracts';
 import { budgetUseOf, type JobView, type WaitingRangeView } from '@tidemark/control';
 import { samplePin, sampleState } from '@tidemark/jobs/testing';
 import { NO_COUNTS, toOffset } from '@tidemark/keyspace';
 import { expect, it } from 'vitest';
 import { jobColumns, jobJson, jobLines } from './job-output.ts';
-import { jsonText } from './json-text.ts';
 import { Format, printOne, printRows } from './output.ts';
 
 const NOW_MS = 1_700_000_100_000;
@@ -16,6 +16,7 @@ function range(start: number, fields: Partial<WaitingRangeView> = {}): WaitingRa
     cursor: toOffset(start + 1),
     status: 'done',
     note: '',
+    lost: [],
     parked: [],
     counters: { ...NO_COUNTS, ok: 1n },
     owner: '',

@@ -18,6 +18,7 @@ import {
   type WaitingRangeView,
   wordOfRange,
 } from '@tidemark/control';
+import { shownParameters } from '@tidemark/jobs';
 import { RangeStatus } from '@tidemark/keyspace';
 import { ExitCode, fail } from './exit-code.ts';
 import { RANGES_LISTED_MAX } from './limits.ts';
@@ -93,7 +94,7 @@ export function jobSummaryJson({ state, ...view }: KnownJob): object {
     jobId: state.jobId,
     state: state.state,
     reason: state.reason,
-    request: state.request,
+    request: { ...state.request, parameters: shownParameters(state.request.parameters) },
     requestedAt: instant(state.requestedAtMs),
     updatedAt: instant(state.updatedAtMs),
     pin:
@@ -160,6 +161,8 @@ export function jobLines(view: JobView): readonly string[] {
     const advice = adviceOn(waiting, { jobId: state.jobId, budget: view.budget });
     lines.push(`waits for  ${describeWaiting(waiting, view.storeNowMs)}${advice === '' ? '' : `. ${advice}`}`);
   }
+  if (request.series !== '')
+    lines.push(`series     a run of ${request.series}; "tidemark series show ${request.series}"`);
   if (request.note !== '') lines.push(`note       ${request.note}`);
   if (pin !== null && pin.unsentKeys > 0n) lines.push(...unsentLines(pin));
   if (windows.length > 0) lines.push('', 'covered is start < offset <= end', ...settledLines(windows));

@@ -187,10 +187,13 @@ it('redrives dead letters as the records they are of, as a job whose numbers add
   const redrive = (...more: readonly string[]): Promise<CliRun> =>
     run('deadletter', 'redrive', topic, '--job', 'failed', '--yes', ...more);
   const dry = await redrive('--dry-run', '--class', 'data');
-  expect(dry.out.join('')).toMatch(/would hand 1 dead letters of .* to handler picky, from 1 records; nothing was/);
+  expect(dry.out.join('\n')).toMatch(
+    /would hand 1 dead letters of .* to handler picky; nothing was requested\nby class +data: 1\nby round +1: 1/,
+  );
   // It fails again: a second letter of the same record, beside the first.
   expect((await redrive('--id', 'again', '--class', 'data')).exitCode).toBe(0);
   expect((await run('job', 'wait', 'again', '--timeout', PATIENCE)).exitCode).toBe(8);
+  expect(parsed(await redrive('--id', 'again', '--class', 'data', '-o', 'json'))).toMatchObject({ created: false });
   const rounds = (await run('deadletter', 'export', topic, '--job', 'again')).out.map(
     (line) => JSON.parse(line) as object,
   );
@@ -266,4 +269,29 @@ it('resolves a window without a job, and says what was clamped', async () => {
     offsets: '3',
     clamped: expect.stringMatching(/99 is beyond the log/),
   });
+});
+
+it('a dry run tells the time by the newest finished job of the handler, and what else holds the log, and requests nothing', async () => {
+  await run('job', 'wait', 'newer', '--timeout', PATIENCE); // Of the test before: else it may be the newest.
+  await submit('pace', 'count');
+  await run('job', 'wait', 'pace', '--timeout', PATIENCE);
+  expect((await submit('holds', 'later', '--allow-unknown-handler', '--from', '0:2')).exitCode).toBe(0);
+  const dry = (): Promise<CliRun> => submit('dry', 'count', '--dry-run', '-o', 'json');
+  const plan = parsed(await dry());
+  expect(plan).toMatchObject({
+    dryRun: true,
+    time: {
+      kind: 'about',
+      source: expect.stringMatching(/^job pace, the newest finished one of handler count: 4 records in /),
+    },
+    partitions: [
+      { floor: { offset: '0', heldOffsets: '4', moreOffsets: '2', lowestNow: { holder: 'holds', offset: '2' } } },
+      {},
+    ],
+    floorsUnknown: '',
+  });
+  // The one before left no floor behind.
+  expect(parsed(await dry())).toEqual(plan);
+  expect((await run('job', 'show', 'dry')).exitCode).toBe(3);
+  await run('job', 'cancel', 'holds', '--yes');
 });

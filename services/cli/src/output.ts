@@ -1,6 +1,8 @@
 /** The three shapes of an answer: a table for people, one JSON document, or one JSON document a line. */
+
+import { jsonText } from '@tidemark/contracts';
 import { type Column, plainText, tableLines } from '@tidemark/control';
-import { jsonText } from './json-text.ts';
+import { harmlessJson } from './shown-record.ts';
 import type { Terminal } from './terminal.ts';
 
 export const Format = { table: 'table', json: 'json', jsonl: 'jsonl' } as const;
@@ -17,10 +19,15 @@ export interface Answer<Row> {
 
 export function printRows<Row>(terminal: Pick<Terminal, 'out'>, format: Format, answer: Answer<Row>): void {
   const { rows, columns, json = (row: Row): unknown => row } = answer;
-  if (format === Format.json) terminal.out(jsonText(rows.map(json)));
-  else if (format === Format.jsonl) for (const row of rows) terminal.out(jsonText(json(row)));
+  if (format === Format.json) terminal.out(lineOfJson(rows.map(json)));
+  else if (format === Format.jsonl) for (const row of rows) terminal.out(lineOfJson(json(row)));
   else if (rows.length === 0) terminal.out(answer.none);
   else for (const line of tableLines(columns, rows)) terminal.out(line);
+}
+
+/** Texts of others are in it, and programs are not the only ones who look at it. */
+export function lineOfJson(value: unknown): string {
+  return harmlessJson(jsonText(value));
 }
 
 /** One thing: for people in lines, for programs as one document. */
@@ -30,7 +37,7 @@ export function printOne(
   value: unknown,
   lines: () => readonly string[],
 ): void {
-  if (format !== Format.table) terminal.out(jsonText(value));
+  if (format !== Format.table) terminal.out(lineOfJson(value));
   else for (const line of lines()) terminal.out(plainText(line));
 }
 

@@ -1,9 +1,9 @@
 import { publish } from '@tidemark/outbox/postgres';
 import { openTestOutbox, type TestOutbox } from '@tidemark/outbox/testing';
 import {
+  addPartitions,
   createTopic,
   environmentOf,
-  kafkaClient,
   services,
   spawnProgram,
   uniqueName,
@@ -64,10 +64,7 @@ it('tells who publishes, how far, and what waits', async () => {
   // Keys would move: said before anybody starts a relay, shown by a rebase, done by one that is told to.
   const rebase = (...args: readonly string[]) => cli(['relay', 'rebase', ...args], env);
   expect((await rebase()).out.join('\n')).toMatch(/position +fits\nnext +nothing to do/);
-  const admin = kafkaClient().admin();
-  await admin.createPartitions({ topicPartitions: [{ topic, count: 4 }] });
-  await admin.disconnect();
-  // The broker tells of new partitions after it has answered for them.
+  await addPartitions(topic, 4);
   await waitFor('the fault', async () => ((await status()) as { faults: unknown[] }).faults.length > 0);
   expect(await status()).toMatchObject({ faults: [{ code: 'PARTITIONS_CHANGED' }], backlog: { rows: 3 } });
   expect((await cli(['relay', 'status'], env)).out.join('\n')).toMatch(

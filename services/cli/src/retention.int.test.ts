@@ -1,5 +1,13 @@
 /** What the logs must keep, through the command line, with a distributor of its own and a job that nobody works on. */
-import { createTopic, environmentOf, produce, spawnProgram, uniqueName, uniqueNamespace } from '@tidemark/testkit';
+import {
+  createTopic,
+  deleteRecordsBefore,
+  environmentOf,
+  produce,
+  spawnProgram,
+  uniqueName,
+  uniqueNamespace,
+} from '@tidemark/testkit';
 import { expect, it, onTestFinished } from 'vitest';
 import { scriptOf } from './repository.ts';
 import { cli } from './testing/test-terminal.ts';
@@ -44,19 +52,31 @@ it('shows floors and their holders, and one cycle of the guard leaves what is he
     /^TOPIC +PARTITION +LOG START +MARK +FLOOR +LOG END/,
   );
 
-  const run = spawnProgram({
-    script: 'services/cli/src/main.ts',
-    args: ['retention', 'run', '--topics', `${topic}=0s`],
-    env,
-  });
-  expect((await run.exit).code).toBe(0);
-  const answers = run.lines.filter((line) => line.startsWith('{"topic"'));
-  expect(answers.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+  const cycle = async () => {
+    const args = ['retention', 'run', '--topics', `${topic}=0s`];
+    const run = spawnProgram({ script: 'services/cli/src/main.ts', args, env });
+    const { code } = await run.exit;
+    const answers = run.lines.filter((line) => line.startsWith('{"topic"'));
+    return { code, answers: answers.map((line) => JSON.parse(line) as unknown) };
+  };
+  const first = await cycle();
+  expect(first).toMatchObject({ code: 0 });
+  expect(first.answers).toMatchObject([
     { partition: 0, outcome: 'cut', cutOffsets: '2', floor: '2', holder: 'slow' },
     { partition: 1 },
   ]);
   const after = await cli(['retention', 'status', topic, '-o', 'jsonl'], env);
   expect(JSON.parse(after.out[0] ?? '')).toMatchObject({ logStartOffset: '2', mark: '2' });
+
+  // Somebody else takes what the job needs.
+  await deleteRecordsBefore(topic, 0, 4n);
+  const robbed = await cycle();
+  expect(robbed).toMatchObject({ code: 1 });
+  const needed = [{ holder: 'slow', from: '2', to: '4' }];
+  expect(robbed.answers).toMatchObject([{ removals: [{ from: '2', to: '4', needed }] }, { removals: [] }]);
+  const status = await cli(['retention', 'status', topic], env);
+  expect(status.notes).toEqual([expect.stringContaining('somebody else removed [2, 4)')]);
+  expect(status.notes.join('\n')).toMatch(/needed by slow \[2, 4\)$/);
 });
 
 it('says what is wrong with a topic or a policy', async () => {

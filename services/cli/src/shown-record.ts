@@ -1,11 +1,10 @@
 /**
  * Bytes for people and programs, so that null, nothing, the text "null" and bytes that are no text are four different
  * things: null; {"text":""}; {"text":"null"}; {"base64":"AP/+"}. A decoded value is {"schema":…,"avro":…}, and one that
- * was JSON text before Avro {"json":…} with its digits as they were.
+ * is JSON text (its own, or before Avro) {"json":…} with its digits as they were.
  */
-import { type Codec, SchemaName } from '@tidemark/contracts';
+import { type Codec, carriedJson, jsonText, RawJson } from '@tidemark/contracts';
 import { ErrorClass, TidemarkError } from '@tidemark/keyspace';
-import { jsonText, RawJson } from './json-text.ts';
 
 export type Shown =
   | null
@@ -28,11 +27,12 @@ export function shownBytes(bytes: Buffer | null): Shown {
 }
 
 export async function shownValue(bytes: Buffer | null, codec: Codec): Promise<Shown> {
-  if (bytes === null || bytes[0] !== 0 || bytes.length < 5) return shownBytes(bytes);
+  if (bytes === null || bytes[0] !== 0 || bytes.length < 5) return shownJson(shownBytes(bytes));
   try {
-    const { schema, value } = await codec.decode(bytes);
-    if (schema === SchemaName.jsonValue && isJsonRecord(value)) return { json: new RawJson(value.json) };
-    return { schema, avro: value };
+    const decoded = await codec.decode(bytes);
+    const text = carriedJson(decoded);
+    if (text === undefined) return { schema: decoded.schema, avro: decoded.value };
+    return isJson(text) ? { json: new RawJson(text) } : { text };
   } catch (error) {
     // Bytes that only look framed. A registry that is down is another matter: then nothing can be said.
     if (error instanceof TidemarkError && error.class === ErrorClass.data) return shownBytes(bytes);
@@ -40,16 +40,44 @@ export async function shownValue(bytes: Buffer | null, codec: Codec): Promise<Sh
   }
 }
 
+/** An object or a list is told from the text of one by nobody; all other JSON stays the text that it is. */
+function shownJson(shown: Shown): Shown {
+  if (shown === null || !('text' in shown) || !/^\s*[[{]/.test(shown.text) || !isJson(shown.text)) return shown;
+  return { json: new RawJson(shown.text) };
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * JSON text that does to a terminal what it says and nothing else, and is one line: characters that would move its cursor,
+ * break the line or turn the direction of the text are written as JSON escapes, so that the value stays the same.
+ */
+export function harmlessJson(text: string): string {
+  // Between tokens JSON has only blanks and line ends; inside its strings these never stand by themselves.
+  return text.replaceAll(/[\t\n\r]/g, ' ').replaceAll(UNSEEN, escapesOf);
+}
+
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+function escapesOf(character: string): string {
+  return Array.from({ length: character.length }, (_, index) => {
+    return `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`;
+  }).join('');
+}
+
 /** For the table: quoted text, so that nothing and the word "null" differ from no value. */
 export function shownText(shown: Shown): string {
   if (shown === null) return '(null)';
-  if ('text' in shown) return JSON.stringify(shown.text);
+  if ('text' in shown) return harmlessJson(JSON.stringify(shown.text));
   if ('base64' in shown) return `base64:${shown.base64}`;
-  return 'json' in shown ? shown.json.text : jsonText(shown.avro);
-}
-
-function isJsonRecord(value: unknown): value is { readonly json: string } {
-  return typeof value === 'object' && value !== null && 'json' in value && typeof value.json === 'string';
+  return harmlessJson('json' in shown ? shown.json.text : jsonText(shown.avro));
 }
 
 function hasControlCharacters(text: string): boolean {

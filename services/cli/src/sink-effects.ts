@@ -1,5 +1,6 @@
 /** The effects that a sink table holds, asked by a statement of its owner and read in pages, in the order of the log. */
 import type { Effect } from '@tidemark/control';
+import { isDeadLetterTopic } from '@tidemark/jobs';
 import type { Client } from 'pg';
 import { ExitCode, fail } from './exit-code.ts';
 import { EFFECTS_PAGE_ROWS } from './limits.ts';
@@ -13,6 +14,11 @@ export async function* sinkEffects(
   sql: string,
   topic: string,
 ): AsyncGenerator<Effect, void, undefined> {
+  if (isDeadLetterTopic(topic))
+    fail(
+      ExitCode.conflict,
+      `a job over ${topic} leaves its effects under the records that the dead letters are of, which --sink-sql cannot tell: use --handlers, with a handler that has a verify`,
+    );
   await client.query('begin transaction isolation level repeatable read read only');
   try {
     const inner = sql.trim().replace(/;$/, '');
@@ -26,16 +32,25 @@ export async function* sinkEffects(
       columns.isKey ? [`${topic}/`] : [],
     );
     for (;;) {
-      const { rows } = await client.query<{ partition: number; offset: string; count: string }>(
+      const { rows } = await client.query<{ partition: number | null; offset: string | null; count: string }>(
         `fetch ${EFFECTS_PAGE_ROWS} from effects`,
       );
       if (rows.length === 0) return;
-      for (const { partition, offset, count } of rows)
+      for (const { partition, offset, count } of rows) {
+        if (partition === null || offset === null) failUnplaced(count);
         yield { partition, offset: BigInt(offset), count: BigInt(count) };
+      }
     }
   } finally {
     await client.query('rollback').catch(() => {});
   }
+}
+
+function failUnplaced(count: string): never {
+  fail(
+    ExitCode.conflict,
+    `${count} rows of --sink-sql have no partition or no offset (an idempotency key is topic/partition/offset): leave them out with a where`,
+  );
 }
 
 interface SinkColumns {

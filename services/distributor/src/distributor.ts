@@ -21,6 +21,7 @@ import {
   BREAKER_DEADLINE_MS,
   CHECKPOINT_EVERY_MS,
   DRAIN_DEADLINE_MS,
+  FLOORS_LOOK_EVERY_MS,
   LEADERSHIP_TTL_MS,
   OPEN_TRANSACTION_DEADLINE_MS,
   PIN_DEADLINE_MS,
@@ -43,10 +44,14 @@ type Defaulted =
   | 'leadership'
   | 'leadershipTtlMs'
   | 'pinDeadlineMs'
+  | 'floorsLookEveryMs'
   | 'proofTrustMs'
   | 'onStep'
   | 'metrics';
-export type DistributorOptions = Omit<DistributorParts, Defaulted | 'poison' | 'topicIds' | 'isStarted' | 'progress'> &
+export type DistributorOptions = Omit<
+  DistributorParts,
+  Defaulted | 'poison' | 'poisonedSeries' | 'topicIds' | 'isStarted' | 'progress'
+> &
   Partial<Pick<DistributorParts, Defaulted>>;
 
 /** `standby`: another one works. With a leadership this one takes over when that is silent; without it has ended. */
@@ -106,11 +111,13 @@ function withDefaults(options: DistributorOptions, isStarted: () => boolean): Di
     leadership: undefined,
     leadershipTtlMs: LEADERSHIP_TTL_MS,
     pinDeadlineMs: PIN_DEADLINE_MS,
+    floorsLookEveryMs: FLOORS_LOOK_EVERY_MS,
     proofTrustMs: PROOF_TRUST_MS,
     onStep: noSteps,
     metrics: undefined,
     ...options,
     poison: new Map(),
+    poisonedSeries: new Map(),
     topicIds: new Map(),
     isStarted,
     progress: { checkpointAtMs: undefined },

@@ -6,8 +6,8 @@ import { changeOf, move, timeOf } from './changes.ts';
 import { lookAfterFloors } from './floor-check.ts';
 import type { Confirmed } from './floor-keeper.ts';
 import type { LiveJob } from './job-book.ts';
-import { PLACES_CHECK_EVERY_MS } from './limits.ts';
 import { coveredBy, needsOf, placeKey, type Settled } from './needs.ts';
+import { needsOfAllSeries, placesOf } from './series-needs.ts';
 import { commit, type Shard } from './shard.ts';
 import { acknowledgedRanges } from './shard-floors.ts';
 
@@ -26,7 +26,7 @@ export async function fillFloors(shard: Shard): Promise<void> {
 export async function checkFloors(shard: Shard): Promise<void> {
   const { book, floors, parts, patience } = shard;
   const { checkedAtMs } = floors;
-  if (checkedAtMs !== undefined && monotonicNowMs() - checkedAtMs <= PLACES_CHECK_EVERY_MS) return;
+  if (checkedAtMs !== undefined && monotonicNowMs() - checkedAtMs < parts.floorsLookEveryMs) return;
   rememberCovered(shard);
   const answer = await lookAfterFloors({
     look: (place) => patience({ dependency: 'cursor store' }, () => parts.floors.look(place)),
@@ -37,6 +37,7 @@ export async function checkFloors(shard: Shard): Promise<void> {
         const job = book.live(jobId);
         if (job !== undefined) yield { holder: jobId, needs: needsOf(job.state, acknowledgedRanges(job)) };
       }
+      yield* needsOfAllSeries(shard);
     },
   });
   if (answer.kind === 'held back') {
@@ -48,7 +49,11 @@ export async function checkFloors(shard: Shard): Promise<void> {
   if (filled + restored > 0) parts.logger.info({ places: filled, restored, of: floors.places.size }, 'floors.filled');
 }
 
-function rememberCovered({ book, floors }: Shard): void {
+function rememberCovered(shard: Shard): void {
+  const { book, floors, series, partitionCounts } = shard;
+  // Deleted ones, too: the guard, which cut there, waits for a place that is filled.
+  for (const state of series.all())
+    for (const place of placesOf(state, partitionCounts)) floors.places.set(placeKey(place), place);
   for (const state of book.states())
     for (const { place } of coveredBy(state)) floors.places.set(placeKey(place), place);
 }
@@ -85,6 +90,7 @@ export async function settleFloors(shard: Shard): Promise<void> {
   for (const job of book.pinning()) await accept(shard, job);
   for (const job of book.accepted())
     await floors.keeper.restore(job.jobId, needsOf(job.state, acknowledgedRanges(job)));
+  for (const { holder, needs } of needsOfAllSeries(shard)) await floors.keeper.restore(holder, needs);
 }
 
 /** `acknowledged` was in the book before the store was looked at, and both before this. */

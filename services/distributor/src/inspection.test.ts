@@ -47,6 +47,7 @@ function jobWith(checkpoints: readonly RangeState[], fields: Partial<JobState> =
   const book = new JobBook({
     states: new Map([[state.jobId, state]]),
     checkpoints: new Map([[state.jobId, records]]),
+    series: new Map(),
     position: undefined,
     epoch: undefined,
   });

@@ -56,8 +56,11 @@ export const IDLE_PROOF_EVERY_MS = 30_000;
 export const RESERVATION_TTL_MS = 60_000;
 /** A store that loses a place this often while it is filled is broken. */
 export const PLACE_ATTEMPTS_MAX = 5;
-/** Keys that somebody deleted while no job was looking are found within this time; one small script a partition. */
-export const PLACES_CHECK_EVERY_MS = 10_000;
+/**
+ * Within this time floors are found missing that somebody deleted while no job was looking (one small script a partition), and
+ * partitions that were added to the topic of a series (a question to the broker); until then the guard cuts nothing there.
+ */
+export const FLOORS_LOOK_EVERY_MS = 10_000;
 /** The routine look waits no longer for a guard's transaction, which takes milliseconds unless its guard is dead. */
 export const MARKS_WAIT_MS = 250;
 
@@ -83,3 +86,6 @@ export const UNSENT_LISTED_MAX = 20;
 export const UNSENT_TEXT_MAX = 200;
 /** How long a pin waits for a position of the relay that is being committed; one that hangs must not stop jobs. */
 export const POSITION_SETTLE_MS = 1_000;
+
+/** A pin takes a few calls to the broker; what else is due comes in the next round, a second later. */
+export const SERIES_RUNS_PER_ROUND_MAX = 8;

@@ -3,9 +3,9 @@
  * outage makes it wait, while checkpoints, ends and commands go on, and a verdict refuses it. Neither ends the session.
  */
 import type { JobRequested } from '@tidemark/contracts';
-import { type CommandPlace, parseWindow } from '@tidemark/jobs';
+import { type CommandPlace, parseWindow, targetRefusal } from '@tidemark/jobs';
 import { describeError, ErrorClass, isOutage, TidemarkError } from '@tidemark/keyspace';
-import { type PinAnswer, type PinCatalog, pinWindow } from './pin.ts';
+import { type PinAnswer, type PinCatalog, type PinHolder, pinWindow } from './pin.ts';
 import type { Shard } from './shard.ts';
 import { createTries, type WaitingRequest } from './tries.ts';
 import { readUnsent } from './unsent.ts';
@@ -15,12 +15,13 @@ export async function pinInTurn(
   shard: Shard,
   request: JobRequested,
   place: CommandPlace,
+  holder?: PinHolder,
 ): Promise<PinAnswer | { readonly kind: 'waits' }> {
   const asked = createAskedCatalog(shard.parts.cluster.catalog);
   const waiting = waitingAt(shard, request, place);
   if (waiting.tries.dueInMs() > 0) return { kind: 'waits' };
   const tried = await waiting.tries.once(
-    () => pinRequest(shard, request, asked).catch((error: unknown) => refusedFor(asked, error)),
+    () => pinRequest(shard, request, asked, holder).catch((error: unknown) => refusedFor(asked, error)),
     (error) => asked.said(error) && isOutage(error),
   );
   if (tried.kind === 'failed' && tried.waitedMs < shard.parts.pinDeadlineMs) {
@@ -31,13 +32,20 @@ export async function pinInTurn(
   return tried.kind === 'answered' ? tried.answer : gaveUp(request, tried);
 }
 
-function pinRequest(shard: Shard, request: JobRequested, { catalog, noting }: AskedCatalog): Promise<PinAnswer> {
-  const { nowMs, onStep } = shard.parts;
+export async function pinRequest(
+  shard: Shard,
+  request: JobRequested,
+  { catalog, noting }: AskedCatalog,
+  holder?: PinHolder,
+): Promise<PinAnswer> {
+  const { nowMs, onStep, namespace } = shard.parts;
+  const target = await targetRefusal(catalog, request, namespace);
+  if (target !== undefined) return { kind: 'refused', reason: `${target.code}: ${target.reason}` };
   const unsent = () => noting(readUnsent(shard.parts, request.topic));
   const window = parseWindow(request);
   const after = window.kind === 'window' && window.spec.from.kind === 'after' ? window.spec.from.jobId : undefined;
   const previous = after === undefined ? undefined : shard.book.state(after);
-  return pinWindow({ catalog, request, previous, nowMs, onStep, unsent, floors: shard.floors.keeper });
+  return await pinWindow({ catalog, request, previous, nowMs, onStep, unsent, floors: shard.floors.keeper, holder });
 }
 
 function waitingAt(shard: Shard, request: JobRequested, { offset }: CommandPlace): WaitingRequest {
@@ -59,7 +67,7 @@ interface AskedCatalog {
   said(error: unknown): boolean;
 }
 
-function createAskedCatalog(catalog: PinCatalog): AskedCatalog {
+export function createAskedCatalog(catalog: PinCatalog): AskedCatalog {
   const errors = new Set<unknown>();
   const noting = async <T>(answer: Promise<T>): Promise<T> => {
     try {
@@ -81,7 +89,7 @@ function createAskedCatalog(catalog: PinCatalog): AskedCatalog {
 }
 
 /** A topic that must not be described, a name that is no name: a person must change something, but not in the distributor. */
-function refusedFor(asked: AskedCatalog, error: unknown): PinAnswer {
+export function refusedFor(asked: AskedCatalog, error: unknown): PinAnswer {
   const isVerdict =
     error instanceof TidemarkError && (error.class === ErrorClass.config || error.class === ErrorClass.data);
   if (!isVerdict || !asked.said(error)) throw error;

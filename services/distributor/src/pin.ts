@@ -39,6 +39,12 @@ export type PinAnswer =
 
 export type PinCatalog = Pick<LogCatalog, 'describe' | 'offsets' | 'offsetsAt'>;
 
+export interface PinHolder {
+  readonly name: string;
+  /** Also where the window is empty now. */
+  readonly isEverywhere: boolean;
+}
+
 export interface PinRequest {
   readonly catalog: PinCatalog;
   readonly request: JobRequested;
@@ -47,6 +53,8 @@ export interface PinRequest {
   readonly nowMs: () => number;
   readonly onStep: OnStep;
   readonly floors: Pick<FloorKeeper, 'reserve'>;
+  /** Whose floors are reserved; by default the job's, where it has something to read. */
+  readonly holder?: PinHolder | undefined;
   /** Keys of the topic that wait in the outbox. */
   readonly unsent: () => Promise<Unsent>;
 }
@@ -122,15 +130,16 @@ async function reserveFloors(
   | { readonly kind: 'refused'; readonly reason: string }
 > {
   const { topic, floors, request } = options;
+  const { name, isEverywhere } = options.holder ?? { name: request.jobId, isEverywhere: false };
   let known = facts;
   for (let attempt = 1; attempt <= PIN_ATTEMPTS_MAX; attempt++) {
     const resolution = resolve(options, known);
     if (resolution.kind === 'refused') return { kind: 'refused', reason: reasonOf(resolution) };
     const marks: { partition: number; logStartOffset: Offset }[] = [];
     for (const window of resolution.partitions) {
-      if (isEmpty(window)) continue;
+      if (isEmpty(window) && !isEverywhere) continue;
       const place = { topic: topic.topic, topicId: topic.topicId, partition: window.partition };
-      const answer = await floors.reserve(request.jobId, { place, offset: nextOffsetOf(window.start) });
+      const answer = await floors.reserve(name, { place, offset: nextOffsetOf(window.start) });
       if (answer.kind === 'below mark') marks.push({ partition: window.partition, logStartOffset: answer.mark });
     }
     if (marks.length === 0) return { kind: 'reserved', facts: known };

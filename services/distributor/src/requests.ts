@@ -1,26 +1,14 @@
 /** What a record of the jobs topic does to the jobs. Each one is applied in one transaction with the position behind it. */
 import type { JobRequested } from '@tidemark/contracts';
-import {
-  type CommandPlace,
-  type InboxRecord,
-  isForAll,
-  outcomeOf,
-  planRanges,
-  requestFaults,
-  type TransitionTime,
-  transition,
-  windowsOf,
-} from '@tidemark/jobs';
-import { assertNever, RANGES_PER_JOB_MAX, toOffset } from '@tidemark/keyspace';
-import { move, timeOf } from './changes.ts';
+import { type CommandPlace, type InboxRecord, isForAll, requestFaults, transition } from '@tidemark/jobs';
+import { assertNever, toOffset } from '@tidemark/keyspace';
+import { timeOf } from './changes.ts';
 import { applyCommand, killAll } from './commands.ts';
+import { createJob } from './create-job.ts';
 import { notePoison, putAside } from './dead-requests.ts';
-import { accept } from './floors.ts';
-import type { PinAnswer } from './pin.ts';
 import { pinInTurn } from './pin-turn.ts';
-import { firstCheckpoint } from './ranges.ts';
-import { commit, enlist, type JobChange, type Shard } from './shard.ts';
-import { installNew } from './store-filling.ts';
+import { applySeriesOrder } from './series-orders.ts';
+import { commit, type Shard } from './shard.ts';
 
 /** `waits`: nobody can say yet what becomes of the request; the position stays before it. */
 type Applied = 'applied' | 'waits';
@@ -54,6 +42,10 @@ export async function applyRecord(shard: Shard, record: InboxRecord): Promise<Ap
           applyCommand(shard, content.command, record, () => passBy(shard, place)),
         );
       return 'applied';
+    case 'series':
+      return notingPoison(shard, place, () =>
+        applySeriesOrder(shard, content.order, record, () => passBy(shard, place)),
+      );
     default:
       return assertNever(content);
   }
@@ -127,46 +119,4 @@ function pinIfValid(shard: Shard, request: JobRequested, place: CommandPlace): R
   const faults = requestFaults(request);
   if (faults.length === 0) return pinInTurn(shard, request, place);
   return Promise.resolve({ kind: 'refused', reason: `INVALID_REQUEST: ${faults.join('; ')}` });
-}
-
-async function createJob(shard: Shard, requested: JobChange, pin: PinAnswer): Promise<void> {
-  const { parts } = shard;
-  const { request, jobId } = requested.state;
-  // One instant for the whole transaction, taken after the high watermark was read: nothing acknowledged later is in.
-  const time = timeOf(shard);
-  if (pin.kind === 'refused') return refuse(shard, requested, pin.reason, time);
-
-  const windows = windowsOf(pin.pin);
-  const ranges = planRanges(windows, request);
-  if (ranges.length > RANGES_PER_JOB_MAX) {
-    const reason = `TOO_MANY_RANGES: ${request.rangesPerPartition} ranges a partition are ${ranges.length} in all, a job may have ${RANGES_PER_JOB_MAX}; ask for fewer, or for 0 to let the spans decide`;
-    return refuse(shard, requested, reason, time);
-  }
-  const pinned = move(requested, { kind: 'pinned', pin: pin.pin }, time);
-  const checkpoints = ranges.map((range) => firstCheckpoint(jobId, range, time.atMs));
-  // A job that needs nothing needs no floor: it is accepted and complete at once.
-  const change =
-    ranges.length === 0
-      ? move(move(pinned, { kind: 'accepted' }, time), outcomeOf([]), time)
-      : { ...pinned, checkpoints };
-  await parts.onStep('job.before-commit');
-  await commit(shard, { atMs: Number(time.atMs), changes: [change] });
-  await parts.onStep('job.committed');
-  const { state, reason } = change.state;
-  parts.logger.info({ jobId, topic: request.topic, state, reason, ranges: ranges.length }, 'job.pinned');
-
-  const durable = shard.book.live(jobId);
-  const job = durable === undefined ? undefined : await accept(shard, durable);
-  if (job === undefined) return;
-  await parts.onStep('job.accepted');
-  await installNew(shard, job);
-  await parts.onStep('job.installed');
-  await enlist(shard, job);
-  await parts.onStep('job.enlisted');
-}
-
-async function refuse(shard: Shard, requested: JobChange, reason: string, time: TransitionTime): Promise<void> {
-  const change = move(requested, { kind: 'refused', reason }, time);
-  await commit(shard, { atMs: Number(time.atMs), changes: [change] });
-  shard.parts.logger.warn({ jobId: change.state.jobId, reason }, 'job.refused');
 }

@@ -9,6 +9,7 @@ import { ErrorClass, monotonicNowMs, type Offset, offsetMax, sleep, TidemarkErro
 import { checkpointAll } from './checkpoints.ts';
 import { INBOX_WAIT_MS_MAX } from './limits.ts';
 import { applyCommandsAhead, applyRecord } from './requests.ts';
+import { tendSeries } from './series-runs.ts';
 import type { Shard } from './shard.ts';
 import { createTries, type Tries } from './tries.ts';
 
@@ -98,6 +99,7 @@ function createRounds(shard: Shard, onProgress: () => void): Rounds {
     makeDue: async () => {
       if (signal.aborted || dueInMs() > 0) return;
       await checkpointAll(shard);
+      await tendSeries(shard);
       parts.progress.checkpointAtMs = monotonicNowMs();
       for (const [phase, count] of book.byState()) parts.metrics?.jobs.set(count, phase);
       onProgress();

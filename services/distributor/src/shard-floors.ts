@@ -7,7 +7,7 @@ import { monotonicNowMs, type Offset, offsetMin } from '@tidemark/keyspace';
 import { createFloorKeeper, type FloorKeeper, type FloorKeeperParts } from './floor-keeper.ts';
 import { eachOf } from './in-slices.ts';
 import type { JobBook, LiveJob } from './job-book.ts';
-import { needsOf, placeKey, type Settled } from './needs.ts';
+import { type Need, needsOf, placeKey, type Settled } from './needs.ts';
 import type { Patience } from './patience.ts';
 
 export interface ShardFloors {
@@ -20,14 +20,18 @@ export interface ShardFloors {
   checkedAtMs: number | undefined;
 }
 
+/** What all series need, of what is durable. */
+export type SeriesNeeds = () => Iterable<{ readonly holder: string; readonly needs: readonly Need[] }>;
+
 export function createShardFloors(
   options: Pick<FloorKeeperParts, 'store' | 'loadMarks' | 'prove'> & {
     readonly book: JobBook;
     readonly patience: Patience;
     readonly cursors: Pick<CursorStore, 'snapshot'>;
+    readonly seriesNeeds: SeriesNeeds;
   },
 ): ShardFloors {
-  const { book, patience, cursors } = options;
+  const { patience, cursors } = options;
   // Whoever sets a bound to it comes again by itself.
   const loadMarks: FloorKeeperParts['loadMarks'] = (bound) =>
     bound === undefined ? patience({ dependency: 'kafka' }, options.loadMarks) : options.loadMarks(bound);
@@ -36,7 +40,7 @@ export function createShardFloors(
       store: patiently(options.store, patience),
       loadMarks,
       readFloors: () =>
-        readFloors(book, (jobId) => patience({ dependency: 'cursor store' }, () => cursors.snapshot(jobId))),
+        readFloors(options, (jobId) => patience({ dependency: 'cursor store' }, () => cursors.snapshot(jobId))),
       // Not waited for: a commit that failed must not be tried again in the same session.
       prove: options.prove,
       newLife: randomUUID,
@@ -54,7 +58,7 @@ export function acknowledgedRanges(job: LiveJob): readonly Settled[] {
 
 /** What was durable first, the store after that; a job that the store lost, or shows elsewhere, is restored from the former. */
 async function readFloors(
-  book: JobBook,
+  { book, seriesNeeds }: { readonly book: JobBook; readonly seriesNeeds: SeriesNeeds },
   snapshotOf: (jobId: string) => ReturnType<CursorStore['snapshot']>,
 ): ReturnType<FloorKeeperParts['readFloors']> {
   const floors = new Map<string, { holder: string; offset: Offset }[]>();
@@ -70,6 +74,11 @@ async function readFloors(
       floors.set(key, [...(floors.get(key) ?? []), { holder: job.jobId, offset: lowest }]);
     }
   });
+  for (const { holder, needs } of seriesNeeds())
+    for (const { place, offset } of needs) {
+      const key = placeKey(place);
+      floors.set(key, [...(floors.get(key) ?? []), { holder, offset }]);
+    }
   return (place) => floors.get(placeKey(place)) ?? [];
 }
 

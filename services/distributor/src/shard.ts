@@ -2,7 +2,7 @@
  * One session of the distributor over its shard of jobs: the fenced journal, what is durable, and the store it fills.
  * A session ends with the first failed commit, because nobody knows what became of it; the next one reads everything anew.
  */
-import type { Codec, JobEvent, JobState, RangeCheckpoint, StoreEpoch } from '@tidemark/contracts';
+import type { Codec, JobEvent, JobState, RangeCheckpoint, SeriesState, StoreEpoch } from '@tidemark/contracts';
 import type { CursorStore, FloorStore, Leadership, Schedule } from '@tidemark/cursors';
 import { type DeadRequest, type DurableJobs, type JobInbox, type JobJournal, jobTopicSpecs } from '@tidemark/jobs';
 import { createJobInbox, createMarkLog, openJobJournal } from '@tidemark/jobs/kafka';
@@ -13,9 +13,11 @@ import type { BreakerWait } from './breaker-waits.ts';
 import type { LookOptions } from './inspection.ts';
 import { JobBook, type LiveJob } from './job-book.ts';
 import { createPatience, type Patience } from './patience.ts';
+import { SeriesBook } from './series-book.ts';
+import { needsOfAllSeries } from './series-needs.ts';
 import { createShardFloors, type ShardFloors } from './shard-floors.ts';
 import type { OnStep } from './steps.ts';
-import type { WaitingRequest } from './tries.ts';
+import type { Tries, WaitingRequest } from './tries.ts';
 
 export interface DistributorParts {
   readonly cluster: LogCluster;
@@ -36,6 +38,8 @@ export interface DistributorParts {
   readonly drainDeadlineMs: number;
   /** How long after a restore no range is cut. */
   readonly splitQuietMs: number;
+  /** How often floors are looked for that somebody removed, and partitions that were added to the topics of series. */
+  readonly floorsLookEveryMs: number;
   /** How long a request may wait for a topic that does not answer. */
   readonly pinDeadlineMs: number;
   /** How old the proof may be that no younger distributor has fenced this one, when workers are let at a job. */
@@ -49,6 +53,8 @@ export interface DistributorParts {
   readonly onStep: OnStep;
   /** Requests that made a transaction fail, by offset: the next session puts them aside instead of failing again. */
   readonly poison: Map<bigint, PoisonedRequest>;
+  /** Series whose run made a transaction fail, by name, with the reason: the next session stops them instead of failing again. */
+  readonly poisonedSeries: Map<string, string>;
   /** Ids of our topics as the first session found them. */
   readonly topicIds: Map<string, string>;
   readonly isStarted: () => boolean;
@@ -75,6 +81,13 @@ export interface Shard {
   readonly inbox: JobInbox;
   readonly durable: DurableJobs;
   readonly book: JobBook;
+  readonly series: SeriesBook;
+  /** By name: a topic that does not answer is asked again with backoff. */
+  readonly seriesTries: Map<string, Tries>;
+  /** By topic id, of the topics of series. */
+  readonly partitionCounts: Map<string, number>;
+  /** On the monotonic clock. */
+  partitionsSeenAtMs: number | undefined;
   readonly patience: Patience;
   readonly floors: ShardFloors;
   life: StoreLife | undefined;
@@ -103,6 +116,8 @@ export async function openShard(parts: DistributorParts, signal: AbortSignal): P
   try {
     const durable = await journal.load(signal);
     const book = new JobBook(durable);
+    const series = new SeriesBook(durable.series);
+    const partitionCounts = new Map<string, number>();
     const patience = createPatience({ logger: parts.logger, signal, isPatient: parts.isStarted });
     const inbox = createJobInbox({ cluster, codec, namespace });
     const marks = createMarkLog({ cluster, codec, namespace });
@@ -113,12 +128,17 @@ export async function openShard(parts: DistributorParts, signal: AbortSignal): P
       inbox,
       durable,
       book,
+      series,
+      seriesTries: new Map(),
+      partitionCounts,
+      partitionsSeenAtMs: undefined,
       patience,
       floors: createShardFloors({
         store: parts.floors,
         cursors: parts.store,
         loadMarks: marks.load,
         prove: () => ensureProven(shard, parts.proofTrustMs),
+        seriesNeeds: () => needsOfAllSeries({ series, book, partitionCounts }),
         book,
         patience,
       }),
@@ -167,6 +187,8 @@ export interface JobChange {
   readonly moved: boolean;
   readonly events: readonly JobEvent[];
   readonly checkpoints: readonly RangeCheckpoint[];
+  /** Of the series whose run it is. */
+  readonly series?: SeriesState;
 }
 
 /**
@@ -180,6 +202,7 @@ export function commit(shard: Shard, contents: CommitContents): Promise<void> {
 interface CommitContents {
   readonly atMs: number;
   readonly changes?: readonly JobChange[];
+  readonly series?: readonly SeriesState[];
   readonly events?: readonly JobEvent[];
   readonly deadLetters?: readonly DeadRequest[];
   readonly store?: StoreEpoch;
@@ -188,7 +211,9 @@ interface CommitContents {
 async function commitNow(shard: Shard, options: CommitContents): Promise<void> {
   const { journal, book, patience } = shard;
   const changes = options.changes ?? [];
+  const seriesStates = [...changes.flatMap(({ series }) => series ?? []), ...(options.series ?? [])];
   const entry = {
+    series: seriesStates,
     states: changes.filter(({ moved }) => moved).map(({ state }) => state),
     events: [...changes.flatMap(({ events }) => events), ...(options.events ?? [])],
     checkpoints: changes.flatMap(({ checkpoints }) => checkpoints),
@@ -200,6 +225,7 @@ async function commitNow(shard: Shard, options: CommitContents): Promise<void> {
   // While the journal is usable nothing was sent: only encoding failed, and it may be tried again.
   await patience({ dependency: 'registry', isRepeatable: () => journal.usable }, () => journal.commit(entry));
   shard.provenAtMs = beganAtMs;
+  for (const state of seriesStates) shard.series.record(state);
   for (const { state, moved, checkpoints } of changes) {
     book.record(state, checkpoints);
     // Whatever it was waited for, the job is another one now: a later suspension waits anew.

@@ -11,6 +11,8 @@ export type Step =
   | 'job.accepted'
   | 'job.installed'
   | 'job.enlisted'
+  | 'series.committed'
+  | 'series.deleted'
   | 'suspend.halted'
   | 'suspend.committed'
   | 'drain.begun'

@@ -11,13 +11,14 @@
 
 import { hostname } from 'node:os';
 import { type JobInstall, JobMode } from '@tidemark/cursors';
-import { JobPhase, rangeOfCheckpoint } from '@tidemark/jobs';
+import { JobPhase, rangeOfCheckpoint, SeriesStatus } from '@tidemark/jobs';
 import { ErrorClass, monotonicNowMs, TidemarkError } from '@tidemark/keyspace';
 import { dropFloors, fillFloors, settleFloors } from './floors.ts';
 import { eachOf } from './in-slices.ts';
 import { inspect, modeOf } from './inspection.ts';
 import type { LiveJob } from './job-book.ts';
 import { endsOf } from './ranges.ts';
+import { dropSeriesFloors } from './series-floors.ts';
 import {
   commit,
   enlist,
@@ -204,6 +205,9 @@ async function forgetLeftovers(shard: Shard): Promise<void> {
   if (lastCommitMs === undefined) return;
   const leftovers = shard.book.ended().filter(({ updatedAtMs }) => updatedAtMs >= lastCommitMs);
   await eachOf(leftovers, ({ jobId }) => close(shard, jobId));
+  for (const state of shard.series.all())
+    if (state.status === SeriesStatus.deleted && state.updatedAtMs >= lastCommitMs)
+      await dropSeriesFloors(shard, state);
 }
 
 /**

@@ -1,9 +1,9 @@
 import { positionTopicOf } from '@tidemark/outbox';
 import { publish } from '@tidemark/outbox/postgres';
-import { deleteRecordsBefore, deleteTopic, waitFor } from '@tidemark/testkit';
+import { addPartitions, deleteRecordsBefore, deleteTopic, waitFor } from '@tidemark/testkit';
 import { expect, it } from 'vitest';
 import { positionRecord, readPosition } from './position-topic.ts';
-import { growTopic, keysIn, limitRecords, openRelayTest, type RelayTest, withCommit } from './testing/harness.ts';
+import { keysIn, limitRecords, openRelayTest, type RelayTest, withCommit } from './testing/harness.ts';
 import { committedIds, failureOf, keepRows, publishedIds, rebaseOf, witnessed } from './testing/rebase-bench.ts';
 
 const NOTHING_UNDECIDED = { obstacles: [], applied: true };
@@ -98,7 +98,7 @@ it('P9: keys go to other partitions when a person accepts it, and the report say
   const relay = await test.startRelay();
   await waitFor('the first rows', () => relay.rowsPublished === 4);
   await relay.stop('test');
-  await growTopic(test, topic, 5);
+  await addPartitions(topic, 5);
   await publishKeys(test, ['a', 'e']);
   expect(await failureOf(await test.startRelay())).toMatchObject({
     code: 'ROW_UNSENDABLE',

@@ -2,10 +2,10 @@ import { SchemaName } from '@tidemark/contracts';
 import { exitCodeOf } from '@tidemark/observability';
 import { positionTopicOf } from '@tidemark/outbox';
 import { publish } from '@tidemark/outbox/postgres';
-import { createTopic, uniqueName, waitFor } from '@tidemark/testkit';
+import { addPartitions, createTopic, uniqueName, waitFor } from '@tidemark/testkit';
 import { describe, expect, it } from 'vitest';
 import type { Relay } from './relay.ts';
-import { growTopic, keysIn, openRelayTest } from './testing/harness.ts';
+import { keysIn, openRelayTest } from './testing/harness.ts';
 
 async function failureOf(relay: Relay): Promise<unknown> {
   return relay.ended.then(
@@ -52,7 +52,7 @@ describe('a row that cannot be sent stops the relay behind everything before it,
     const relay = await test.startRelay();
     await waitFor('the first row', () => relay.rowsPublished === 1);
     await relay.stop('test');
-    await growTopic(test, topic, 5);
+    await addPartitions(topic, 5);
     await publish(outbox.client, { ...event, key: 'b' });
     expect(await failureOf(await test.startRelay())).toMatchObject({
       code: 'ROW_UNSENDABLE',

@@ -1,16 +1,36 @@
 /** A partition on its way through a cycle, and what is said of it at the end. */
 import { type FloorLook, type FloorPlace, lowestFloor } from '@tidemark/cursors';
 import { type Offset, offsetMax, offsetMin } from '@tidemark/keyspace';
-import type { PartitionOffsets } from '@tidemark/log';
-import type { PartitionOutcome, PartitionReport } from './report.ts';
+import type { PartitionOffsets, TopicDescription } from '@tidemark/log';
+import { type GroupFloor, lowestGroup } from './groups.ts';
+import type { Overdue } from './hold.ts';
+import type { PartitionOutcome, PartitionReport, ReportedRelease, ReportedRemoval } from './report.ts';
 
 export interface Candidate {
   readonly place: FloorPlace;
+  readonly description: TopicDescription;
   readonly offsets: PartitionOffsets;
   /** Below which the policy alone would cut. */
   readonly policyTarget: Offset;
   /** Undefined while the place is incomplete. */
   readonly look: FloorLook | undefined;
+  readonly groups: readonly GroupFloor[];
+  /** By others; see watch.ts. */
+  readonly removals?: readonly ReportedRemoval[];
+  readonly releases?: readonly ReportedRelease[];
+  readonly overdue?: readonly Overdue[];
+}
+
+/** The lowest floor, of a job or of a group. */
+function lowestOf({
+  look,
+  groups,
+  offsets,
+}: Candidate): { readonly holder: string; readonly offset: Offset } | undefined {
+  const job = look === undefined ? undefined : lowestFloor(look);
+  const group = lowestGroup(groups, offsets);
+  if (job === undefined || group === undefined) return job ?? group;
+  return group.offset < job.offset ? group : job;
 }
 
 /** As it is once the store raised the mark: what lay below had run out. */
@@ -20,9 +40,13 @@ export function afterProposal<Known extends Candidate>(known: Known, mark: Offse
   return { ...known, look: { ...look, mark, floors: look.floors.filter(({ offset }) => offset >= mark) } };
 }
 
+function offsetsOf(groups: readonly GroupFloor[]): ReadonlyMap<string, Offset | undefined> {
+  return new Map(groups.map((floor) => [floor.group, floor.kind === 'committed' ? floor.offset : undefined]));
+}
+
 export function reportOf(candidate: Candidate, outcome: PartitionOutcome, reason: string): PartitionReport {
-  const { place, offsets, policyTarget, look } = candidate;
-  const lowest = look === undefined ? undefined : lowestFloor(look);
+  const { place, offsets, policyTarget, look, groups, removals = [], releases = [], overdue = [] } = candidate;
+  const lowest = lowestOf(candidate);
   const { logStartOffset, highWatermark, lastStableOffset } = offsets;
   const target = offsetMin(policyTarget, lastStableOffset);
   const heldFrom = offsetMax(logStartOffset, offsetMin(lowest?.offset ?? target, target));
@@ -38,6 +62,10 @@ export function reportOf(candidate: Candidate, outcome: PartitionOutcome, reason
     ...(look === undefined ? {} : { mark: look.mark }),
     floor: lowest?.offset,
     holder: lowest?.holder,
+    removals,
+    ...(releases.length === 0 ? {} : { releases }),
+    ...(overdue.length === 0 ? {} : { overdue }),
+    ...(groups.length === 0 ? {} : { groups: offsetsOf(groups) }),
     cutOffsets: 0n,
     heldOffsets: look !== undefined && heldOffsets > 0n ? heldOffsets : 0n,
   };

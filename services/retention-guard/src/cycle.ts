@@ -1,79 +1,157 @@
 /**
  * One cycle of the guard, in the one order that is right:
  *
- *   look at the floors -> read jobs, marks and the store's name from Kafka -> propose (mark and floors in one step)
+ *   look at the floors and at where the groups go on -> read jobs, marks and the store's name from Kafka -> propose (mark and floors in one step)
  *     -> marks to Kafka, acknowledged -> the store still holds them, and is still the one the distributor fills
- *     -> delete at exactly the mark
+ *     -> no group went back below it -> delete at exactly the mark
  *
  * - Looking first: a place that was filled after the jobs were read is another life, and the proposal is refused.
  * - The session of the marks is opened before proposing and fences older ones, so a mark of ours is never put under a
  *   higher one that somebody else has cut at.
  * - Marks durable before the deletion: a store that is filled anew lets nobody in below what is being deleted.
  * - The look at the store's name after that: a distributor that fills another store from then on reads our marks.
+ * - Groups are no part of our store: one that is reset while a cycle runs is seen by the look before the deletion, and one
+ *   that is reset after that comes too late, as it would with any reader of Kafka.
  *
  * Every partition has an outcome; what goes wrong with one leaves the others alone.
  */
-import type { JobState, TruncationMark } from '@tidemark/contracts';
+import type { JobState, SeriesState } from '@tidemark/contracts';
 import type { FloorLook } from '@tidemark/cursors';
-import { type DurableMarks, type MarkSession, markKey, markOf } from '@tidemark/jobs';
-import { describeError, ErrorClass, inSlices, type Offset, TidemarkError } from '@tidemark/keyspace';
+import { type DurableMarks, markKey } from '@tidemark/jobs';
+import { inSlices } from '@tidemark/keyspace';
 import type { PartitionOffsets, TopicDescription } from '@tidemark/log';
-import { afterProposal, type Candidate, reportOf } from './candidate.ts';
+import { type Candidate, reportOf } from './candidate.ts';
+import { cut, guarded, type Proposed } from './cut.ts';
 import { type ExaminedTopic, examineTopics } from './examine.ts';
-import { isCoveredBy, judge, requiredAt, staleHolders } from './judgement.ts';
-import { PARTITIONS_AT_ONCE } from './limits.ts';
+import type { GroupFloor } from './groups.ts';
+import { type Overdue, overdueAt } from './hold.ts';
+import { isCoveredBy, isSeriesHolder, judge, requiredAt, staleHolders } from './judgement.ts';
+import { SLICES } from './limits.ts';
 import type { GuardParts } from './parts.ts';
-import { type CycleReport, PartitionOutcome, type PartitionReport, type StaleFloor } from './report.ts';
-
-const SLICES = { atOnce: PARTITIONS_AT_ONCE };
-
-interface Proposed extends Candidate {
-  readonly life: string;
-  readonly required: readonly string[];
-  readonly target: Offset;
-}
-
-interface Marked extends Proposed {
-  readonly mark: Offset;
-}
+import { recreationOf } from './recreated.ts';
+import { raiseReleased, targetOf } from './released.ts';
+import type { CycleReport, PartitionReport, StaleFloor } from './report.ts';
+import type { Sight } from './watch.ts';
+import { type Watched, watchLogs } from './watch-logs.ts';
 
 /** Throws what keeps the whole cycle from being run: Kafka's own topics or the store cannot be read. */
 export async function runCycle(parts: GuardParts): Promise<CycleReport> {
-  const { topics, reports, drift } = await examineTopics(parts);
+  const { topics, reports, drift, repaired } = await examineTopics(parts);
   const candidates = await lookAt(parts, topics, reports);
   const durable = await parts.marks.load();
   const states = await parts.jobs.states();
+  const series = await parts.jobs.series();
   const storeFault = faultOf(durable, await parts.floors.incarnation());
 
-  const staleFloors = storeFault === undefined ? await dropStale(parts, candidates, states) : [];
+  const staleFloors = storeFault === undefined ? await dropStale(parts, candidates, { states, series }) : [];
+
+  const sights = await watchLogs(parts, candidates, {
+    durable,
+    states,
+    series,
+    isStoreFine: storeFault === undefined,
+  });
+  const recreated = recreatedAmong(topics, { durable, states, series, sights });
+
+  const releasedAt = ({ place }: Candidate) => sights.get(markKey(place))?.released ?? [];
+  const freed = storeFault === undefined ? await raiseReleased(parts, candidates, releasedAt) : candidates;
 
   const proposals: Proposed[] = [];
-  for (const candidate of candidates) {
-    const { place, offsets, policyTarget, look } = candidate;
-    const required = requiredAt(states.values(), place);
-    const isCovered = durable.marks.has(markKey(place)) || isCoveredBy(states.values(), place);
-    const judgement = judge({ offsets, policyTarget, look, required, isCovered, storeFault });
+  for (const seen of freed) {
+    const sight = sights.get(markKey(seen.place));
+    const candidate = {
+      ...seen,
+      ...(sight === undefined ? {} : reportedOf(sight)),
+      overdue: overdueOf(parts, seen, { states, series }),
+    };
+    const { place, offsets, policyTarget, look, groups } = candidate;
+    // The name of a series may be in use again by now: nothing is cut until the next cycle has read them anew.
+    const required = [...requiredAt(states.values(), place, series.values()), ...droppedSeriesAt(place, staleFloors)];
+    const isCovered = durable.marks.has(markKey(place)) || isCoveredBy(states.values(), place, series.values());
+    const judgement = judge({
+      offsets,
+      policyTarget,
+      look,
+      groups,
+      required,
+      isCovered,
+      storeFault,
+      wentBackMark: sight?.wentBackMark,
+    });
     if (judgement.kind === 'propose') proposals.push({ ...candidate, ...judgement, required });
     else reports.push(reportOf(candidate, judgement.outcome, judgement.reason));
   }
   if (proposals.length > 0) await cut(parts, { proposals, durable, reports });
-  return { partitions: reports.sort(byPlace), drift, staleFloors };
+  return {
+    topics: topics.map(({ description }) => description),
+    partitions: reports.sort(byPlace),
+    drift,
+    repaired,
+    recreated,
+    staleFloors,
+  };
+}
+
+function reportedOf({ found, lasting, releases, released }: Watched): Pick<Candidate, 'removals' | 'releases'> {
+  const before = lasting.map((removal) => ({ ...removal, isNew: false }));
+  const removals = found === undefined ? before : [...before, { ...found, isNew: true }];
+  const isNew = new Set(releases.now.map(({ holder }) => holder));
+  return { removals, releases: released.map((each) => ({ ...each, isNew: isNew.has(each.holder) })) };
+}
+
+function overdueOf(
+  parts: GuardParts,
+  candidate: Candidate,
+  known: {
+    readonly states: ReadonlyMap<string, JobState>;
+    readonly series: ReadonlyMap<string, SeriesState>;
+  },
+): readonly Overdue[] {
+  const afterMs = parts.holds?.get(candidate.place.topic)?.alarmMs;
+  return overdueAt({ ...candidate, ...known, target: targetOf(candidate), afterMs, nowMs: parts.nowMs() });
+}
+
+function recreatedAmong(
+  topics: readonly ExaminedTopic[],
+  known: {
+    readonly durable: DurableMarks;
+    readonly states: ReadonlyMap<string, JobState>;
+    readonly series: ReadonlyMap<string, SeriesState>;
+    readonly sights: ReadonlyMap<string, Sight>;
+  },
+): ReadonlyMap<string, string> {
+  const { durable, states, series, sights } = known;
+  const recreated = new Map<string, string>();
+  for (const { description } of topics) {
+    const first = sights.get(markKey({ ...description, partition: 0 }));
+    const isFirstLook = first?.isFirst ?? false;
+    const words = recreationOf(description, { durable, states: states.values(), series: series.values(), isFirstLook });
+    if (words !== undefined) recreated.set(description.topic, words);
+  }
+  return recreated;
 }
 
 async function dropStale(
   parts: GuardParts,
   candidates: readonly Candidate[],
-  states: ReadonlyMap<string, JobState>,
+  known: Parameters<typeof staleHolders>[1],
 ): Promise<readonly StaleFloor[]> {
   const dropped: StaleFloor[] = [];
   for (const { place, look } of candidates) {
     if (look === undefined) continue;
-    for (const holder of staleHolders(look, states, parts.nowMs())) {
+    for (const holder of staleHolders(look, known, parts.nowMs())) {
       await parts.floors.drop({ place, holder });
       dropped.push({ topic: place.topic, partition: place.partition, holder });
     }
   }
   return dropped;
+}
+
+function droppedSeriesAt({ topic, partition }: Candidate['place'], dropped: readonly StaleFloor[]): readonly string[] {
+  return dropped
+    .filter((stale) => stale.topic === topic && stale.partition === partition)
+    .map(({ holder }) => holder)
+    .filter(isSeriesHolder);
 }
 
 function faultOf({ store }: DurableMarks, incarnation: string): string | undefined {
@@ -88,15 +166,21 @@ async function lookAt(
   reports: PartitionReport[],
 ): Promise<readonly Candidate[]> {
   const candidates: Candidate[] = [];
-  for (const { description, offsets, targets } of topics) {
+  for (const { description, offsets, targets, groups } of topics) {
     const { topic, topicId } = description;
     await inSlices([...offsets.entries()], SLICES, async ([index, each]) => {
       const { partition, logStartOffset } = each;
       const place = { topic, topicId, partition };
-      const known = { place, offsets: each, policyTarget: targets[index] ?? logStartOffset };
+      const known = {
+        place,
+        description,
+        offsets: each,
+        policyTarget: targets[index] ?? logStartOffset,
+        groups: groups[partition] ?? [],
+      };
       await guarded(known, reports, async () => {
         const look = await parts.floors.look(place);
-        const isGrown = look !== undefined && isBeyond(look, each);
+        const isGrown = isBeyond(each, look, known.groups);
         candidates.push({ ...known, look, offsets: isGrown ? await offsetsNow(parts, description, each) : each });
       });
     });
@@ -114,120 +198,15 @@ async function offsetsNow(
   return offsets[before.partition] ?? before;
 }
 
-function isBeyond({ mark, floors }: FloorLook, { highWatermark, lastStableOffset }: PartitionOffsets): boolean {
-  return mark > lastStableOffset || floors.some(({ offset }) => offset > highWatermark);
-}
-
-async function cut(
-  parts: GuardParts,
-  work: {
-    readonly proposals: readonly Proposed[];
-    readonly durable: DurableMarks;
-    readonly reports: PartitionReport[];
-  },
-): Promise<void> {
-  const { reports } = work;
-  let session: MarkSession | undefined;
-  const marked: Marked[] = [];
-  try {
-    session = await parts.marks.openSession();
-    await inSlices(work.proposals, SLICES, (proposed) =>
-      guarded(proposed, reports, async () => {
-        const mark = await propose(parts, proposed, reports);
-        if (mark !== undefined) marked.push({ ...proposed, mark });
-      }),
-    );
-    await session.write(marked.map((each) => markRecord(parts, each)));
-  } catch (error) {
-    const isFenced = error instanceof TidemarkError && error.class === ErrorClass.fenced;
-    const outcome = isFenced ? PartitionOutcome.yielded : PartitionOutcome.failed;
-    const reason = isFenced ? 'another guard took its turn' : describeError(error);
-    const reported = new Set(reports.map(keyOf));
-    for (const proposed of work.proposals)
-      if (!reported.has(keyOf(proposed.place))) reports.push(reportOf(proposed, outcome, reason));
-    return;
-  } finally {
-    await session?.close().catch(() => undefined);
-  }
-  if (marked.length > 0) await deleteMarked(parts, { ...work, marked });
-}
-
-/** The mark to cut at, or undefined when there is nothing to cut; then the partition has its report. */
-async function propose(parts: GuardParts, proposed: Proposed, reports: PartitionReport[]): Promise<Offset | undefined> {
-  const { place, life, target, required, offsets } = proposed;
-  const leave = (outcome: PartitionOutcome, reason: string): undefined => {
-    reports.push(reportOf(proposed, outcome, reason));
-  };
-  const answer = await parts.floors.propose({ place, life, target, required });
-  if (answer.kind === 'incomplete')
-    return leave(PartitionOutcome.incomplete, 'the floors were filled anew while the jobs were read');
-  if (answer.kind === 'missing')
-    return leave(PartitionOutcome.incomplete, `floors went away meanwhile: ${answer.holders.join(', ')}`);
-  if (answer.kind === 'held')
-    return leave(PartitionOutcome.held, `the floor ${answer.floor} is below a mark that was never cut at`);
-  const { mark } = answer;
-  if (mark <= offsets.logStartOffset) return leave(PartitionOutcome.held, '');
-  if (mark > offsets.lastStableOffset)
-    return leave(
-      PartitionOutcome.beyondLog,
-      `the mark is ${mark}, the log is stable up to ${offsets.lastStableOffset}`,
-    );
-  return mark;
-}
-
-async function deleteMarked(
-  parts: GuardParts,
-  work: {
-    readonly marked: readonly Marked[];
-    readonly durable: DurableMarks;
-    readonly reports: PartitionReport[];
-  },
-): Promise<void> {
-  const { marked, reports } = work;
-  let now: DurableMarks;
-  try {
-    now = await parts.marks.load();
-  } catch (error) {
-    for (const each of marked) reports.push(reportOf(each, PartitionOutcome.failed, describeError(error)));
-    return;
-  }
-  const isSameStore = now.store?.incarnation === work.durable.store?.incarnation;
-  for (const each of marked) {
-    await guarded(each, reports, async () => {
-      const { place, life, mark, offsets } = each;
-      if (!isSameStore || markOf(now, place) < mark || !(await parts.floors.holdsMark({ place, life, mark }))) {
-        reports.push(reportOf(each, PartitionOutcome.incomplete, 'the store was filled anew before the cut'));
-        return;
-      }
-      await parts.cluster.catalog.deleteRecordsBefore(place, mark);
-      reports.push({
-        ...reportOf(afterProposal(each, mark), PartitionOutcome.cut, ''),
-        cutOffsets: mark - offsets.logStartOffset,
-      });
-    });
-  }
-}
-
-function markRecord({ name, nowMs }: GuardParts, { place, mark }: Marked): TruncationMark {
-  const { topic, topicId, partition } = place;
-  return { formatVersion: 1, topic, topicId, partition, offset: mark, guard: name, atMs: BigInt(nowMs()) };
-}
-
-/** One bad partition does not fail the others. */
-async function guarded(
-  candidate: Omit<Candidate, 'look'>,
-  reports: PartitionReport[],
-  work: () => Promise<void>,
-): Promise<void> {
-  try {
-    await work();
-  } catch (error) {
-    reports.push(reportOf({ look: undefined, ...candidate }, PartitionOutcome.failed, describeError(error)));
-  }
-}
-
-function keyOf({ topic, partition }: { readonly topic: string; readonly partition: number | undefined }): string {
-  return `${topic}/${partition}`;
+function isBeyond(
+  { highWatermark, lastStableOffset }: PartitionOffsets,
+  look: FloorLook | undefined,
+  groups: readonly GroupFloor[],
+): boolean {
+  if (groups.some((group) => group.kind === 'committed' && group.offset > highWatermark)) return true;
+  return (
+    look !== undefined && (look.mark > lastStableOffset || look.floors.some(({ offset }) => offset > highWatermark))
+  );
 }
 
 function byPlace(a: PartitionReport, b: PartitionReport): number {

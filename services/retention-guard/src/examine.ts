@@ -1,6 +1,8 @@
 /** The guarded topics as the broker has them: whether they may be guarded at all, their offsets, and what the policy wants. */
 import { describeError, type Offset } from '@tidemark/keyspace';
 import type { LogReader, PartitionOffsets, TopicDescription } from '@tidemark/log';
+import { groupFloorsOf } from './group-floors.ts';
+import type { GroupFloor } from './groups.ts';
 import type { GuardParts } from './parts.ts';
 import type { RetentionPolicy } from './policy.ts';
 import { PartitionOutcome, type PartitionReport } from './report.ts';
@@ -11,12 +13,15 @@ export interface ExaminedTopic {
   readonly offsets: readonly PartitionOffsets[];
   /** In the order of the offsets. */
   readonly targets: readonly Offset[];
+  /** By partition. */
+  readonly groups: readonly (readonly GroupFloor[])[];
 }
 
 export interface Examination {
   readonly topics: readonly ExaminedTopic[];
   readonly reports: PartitionReport[];
   readonly drift: ReadonlyMap<string, readonly string[]>;
+  readonly repaired: ReadonlyMap<string, readonly string[]>;
 }
 
 /** What the broker must be told for it to leave the cutting to us. */
@@ -27,6 +32,7 @@ export async function examineTopics(parts: GuardParts): Promise<Examination> {
   const topics: ExaminedTopic[] = [];
   const reports: PartitionReport[] = [];
   const drift = new Map<string, readonly string[]>();
+  const repairs = new Map<string, readonly string[]>();
   const reader = parts.cluster.openReader();
   try {
     for (const policy of parts.policies) {
@@ -36,6 +42,7 @@ export async function examineTopics(parts: GuardParts): Promise<Examination> {
         else {
           topics.push(examined.topic);
           if (examined.drift.length > 0) drift.set(policy.topic, examined.drift);
+          if (examined.repaired.length > 0) repairs.set(policy.topic, examined.repaired);
         }
       } catch (error) {
         reports.push(aboutTopic(policy, PartitionOutcome.failed, describeError(error)));
@@ -44,12 +51,19 @@ export async function examineTopics(parts: GuardParts): Promise<Examination> {
   } finally {
     await reader.close();
   }
-  return { topics, reports, drift };
+  return { topics, reports, drift, repaired: repairs };
 }
 
 type Examined =
   | { readonly kind: 'refused'; readonly reason: string }
-  | { readonly kind: 'guarded'; readonly topic: ExaminedTopic; readonly drift: readonly string[] };
+  | ({ readonly kind: 'guarded'; readonly topic: ExaminedTopic } & Drift);
+
+interface Drift {
+  /** What lets the broker cut by itself. */
+  readonly drift: readonly string[];
+  /** What did until now. */
+  readonly repaired: readonly string[];
+}
 
 async function examine(parts: GuardParts, reader: LogReader, policy: RetentionPolicy): Promise<Examined> {
   const { catalog } = parts.cluster;
@@ -62,9 +76,22 @@ async function examine(parts: GuardParts, reader: LogReader, policy: RetentionPo
   const drift = Object.entries(OURS)
     .filter(([name, wanted]) => settings.get(name) !== wanted)
     .map(([name, wanted]) => `${name} is ${settings.get(name) ?? 'unknown'}, not ${wanted}`);
+  const ours = await repaired(parts, policy.topic, drift);
   const offsets = await catalog.offsets(description);
   const targets = await policyTargets({ catalog, reader, topic: description, offsets, policy, nowMs: parts.nowMs() });
-  return { kind: 'guarded', topic: { description, offsets, targets }, drift };
+  const groups = await groupFloorsOf(catalog, description, parts.groups?.get(policy.topic) ?? []);
+  return { kind: 'guarded', topic: { description, offsets, targets, groups }, ...ours };
+}
+
+/** A repair that fails is said beside the drift, and the topic is looked after all the same. */
+async function repaired({ cluster, repairs }: GuardParts, topic: string, drift: readonly string[]): Promise<Drift> {
+  if (repairs !== true || drift.length === 0) return { drift, repaired: [] };
+  try {
+    await cluster.catalog.changeSettings(topic, OURS);
+    return { drift: [], repaired: drift };
+  } catch (error) {
+    return { drift: [...drift, `it could not be repaired: ${describeError(error)}`], repaired: [] };
+  }
 }
 
 function aboutTopic({ topic }: RetentionPolicy, outcome: PartitionOutcome, reason: string): PartitionReport {

@@ -3,9 +3,10 @@ import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { createRedisFloorStore } from '@tidemark/cursors/redis';
 import { isTerminal } from '@tidemark/jobs';
+import { createMarkLog } from '@tidemark/jobs/kafka';
 import { toOffset } from '@tidemark/keyspace';
 import { silentLogger } from '@tidemark/observability';
-import { environmentOf, privateRedis, services, spawnProgram } from '@tidemark/testkit';
+import { environmentOf, privateRedis, services, spawnProgram, waitFor } from '@tidemark/testkit';
 import { Redis } from 'ioredis';
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { runCycle } from './cycle.ts';
@@ -79,7 +80,7 @@ describe('the guard and its store', () => {
     const mark = (await rig.logStarts(topic))[0];
     if (mark === undefined) throw new Error('no partition');
     await floors.install({ place, life: 'foreign', incarnation: await floors.incarnation(), mark, floors: [] });
-    const { partitions } = await runCycle(rig.guardParts([{ topic, ...EVERYTHING }], floors));
+    const { partitions } = await runCycle(rig.guardParts([{ topic, ...EVERYTHING }], { floors }));
     expect(partitions).toMatchObject([
       { outcome: 'incomplete', reason: expect.stringContaining('distributor filled') },
     ]);
@@ -185,6 +186,9 @@ describe('the program', () => {
     const guard = spawnProgram({ script, env });
     await rig.produce(topic, 0, 5);
     await rig.until('the cut', async () => (await rig.logStarts(topic))[0] === 25n);
+    const marks = createMarkLog(rig.parts);
+    const seen = await waitFor('what the guard thinks', async () => (await marks.load()).views.get(topic));
+    expect(seen).toMatchObject({ partitions: [{ partition: 0 }], disks: [{ usableBytes: expect.any(BigInt) }] });
     guard.signal('SIGTERM');
     expect((await guard.exit).code).toBe(0);
 

@@ -3,8 +3,10 @@ import { describeError, ErrorClass, sleep, TidemarkError } from '@tidemark/keysp
 import type { Logger, Metrics } from '@tidemark/observability';
 import { runCycle } from './cycle.ts';
 import { CYCLE_JITTER, YIELD_SPREAD_FACTOR, YIELDS_THAT_SPREAD } from './limits.ts';
+import { createOutlook, type Outlook } from './outlook.ts';
 import type { GuardParts } from './parts.ts';
 import { type CycleReport, PartitionOutcome, type PartitionReport } from './report.ts';
+import { createSpeaker, type Speaker } from './speaker.ts';
 
 export interface GuardOptions extends GuardParts {
   readonly everyMs: number;
@@ -16,7 +18,15 @@ export interface GuardOptions extends GuardParts {
 
 export type GuardMetrics = Pick<
   Metrics,
-  'guardPartitions' | 'guardOffsetsCut' | 'guardOffsetsHeld' | 'guardCycleTimestampSeconds' | 'guardDriftingTopics'
+  | 'guardPartitions'
+  | 'guardOffsetsCut'
+  | 'guardOffsetsHeld'
+  | 'guardOffsetsRemovedByOthers'
+  | 'guardCycleTimestampSeconds'
+  | 'guardDriftingTopics'
+  | 'guardHoldersOverdue'
+  | 'guardFloorsReleased'
+  | 'guardDiskFullSeconds'
 >;
 
 export interface Guard {
@@ -64,6 +74,7 @@ interface LastCycle {
 async function runCycles(options: GuardOptions, signal: AbortSignal, onEnd: (cycle: LastCycle) => void): Promise<void> {
   const { logger, metrics, everyMs } = options;
   const speaker = createSpeaker(logger);
+  const outlook = createOutlook(options);
   let yielded = 0;
   while (!signal.aborted) {
     try {
@@ -72,6 +83,7 @@ async function runCycles(options: GuardOptions, signal: AbortSignal, onEnd: (cyc
       onEnd({ report, fault: undefined });
       speaker.say(report);
       count(metrics, report);
+      await lookAhead(outlook, report, options, speaker);
       options.onCycle?.(report);
       yielded = report.partitions.some(({ outcome }) => outcome === PartitionOutcome.yielded) ? yielded + 1 : 0;
     } catch (error) {
@@ -80,6 +92,24 @@ async function runCycles(options: GuardOptions, signal: AbortSignal, onEnd: (cyc
       speaker.sayFailure(error);
     }
     await sleep(pauseMs(everyMs, yielded), signal);
+  }
+}
+
+/** Only a forecast: whoever may not ask for disks still guards. */
+async function lookAhead(
+  outlook: Outlook,
+  report: CycleReport,
+  { metrics, nowMs }: GuardOptions,
+  speaker: Speaker,
+): Promise<void> {
+  try {
+    const disks = await outlook.look(report);
+    const soonestMs = Math.min(...disks.map(({ fullAtMs }) => fullAtMs ?? Number.POSITIVE_INFINITY));
+    metrics?.guardDiskFullSeconds.set(Number.isFinite(soonestMs) ? (soonestMs - nowMs()) / 1000 : undefined);
+    speaker.sayDisks(disks, nowMs());
+  } catch (error) {
+    metrics?.guardDiskFullSeconds.set(undefined);
+    speaker.sayNoOutlook(error);
   }
 }
 
@@ -94,51 +124,6 @@ function isForPeople(error: unknown): boolean {
   return !(error instanceof TidemarkError) || error.class === ErrorClass.bug || error.class === ErrorClass.config;
 }
 
-const SAID_AS = {
-  [PartitionOutcome.cut]: 'info',
-  [PartitionOutcome.idle]: 'debug',
-  [PartitionOutcome.held]: 'debug',
-  [PartitionOutcome.unread]: 'info',
-  [PartitionOutcome.yielded]: 'debug',
-  [PartitionOutcome.incomplete]: 'warn',
-  [PartitionOutcome.failed]: 'warn',
-  [PartitionOutcome.beyondLog]: 'error',
-  [PartitionOutcome.refused]: 'error',
-} as const satisfies Record<PartitionOutcome, 'debug' | 'info' | 'warn' | 'error'>;
-
-/** A condition that lasts is said when it begins and when it changes, not in every cycle; a cut is always said. */
-function createSpeaker(logger: Logger): { say(report: CycleReport): void; sayFailure(error: unknown): void } {
-  let said = new Map<string, string>();
-  let failure = '';
-  return {
-    say({ partitions, drift, staleFloors }) {
-      for (const stale of staleFloors) logger.warn({ ...stale }, 'retention.stale_floor_dropped');
-      const now = new Map<string, string>();
-      for (const partition of partitions) {
-        const key = `${partition.topic}/${partition.partition ?? ''}`;
-        const words = `${partition.outcome} ${partition.reason}`;
-        now.set(key, words);
-        if (partition.outcome === PartitionOutcome.cut || said.get(key) !== words)
-          logger[SAID_AS[partition.outcome]]({ ...partition }, `retention.${partition.outcome}`);
-      }
-      for (const [topic, settings] of drift) {
-        const words = settings.join('; ');
-        now.set(`drift ${topic}`, words);
-        if (said.get(`drift ${topic}`) !== words)
-          logger.error({ topic, settings: words }, 'retention.broker_would_delete');
-      }
-      if (failure !== '') logger.info('guard.cycles_again');
-      failure = '';
-      said = now;
-    },
-    sayFailure(error) {
-      const words = describeError(error);
-      if (words !== failure) logger.warn({ error }, 'guard.cycle_not_run');
-      failure = words;
-    },
-  };
-}
-
 function count(metrics: GuardMetrics | undefined, { partitions, drift }: CycleReport): void {
   if (metrics === undefined) return;
   for (const outcome of Object.values(PartitionOutcome))
@@ -146,6 +131,15 @@ function count(metrics: GuardMetrics | undefined, { partitions, drift }: CycleRe
   metrics.guardOffsetsCut.add(sum(partitions, 'cutOffsets'));
   metrics.guardOffsetsHeld.set(sum(partitions, 'heldOffsets'));
   metrics.guardDriftingTopics.set(drift.size);
+  metrics.guardHoldersOverdue.set(
+    new Set(partitions.flatMap(({ overdue = [] }) => overdue.map(({ holder }) => holder))).size,
+  );
+  metrics.guardFloorsReleased.add(
+    partitions.flatMap(({ releases = [] }) => releases.filter(({ isNew }) => isNew)).length,
+  );
+  for (const { removals = [] } of partitions)
+    for (const { from, to, needed, isNew } of removals)
+      if (isNew) metrics.guardOffsetsRemovedByOthers.add(to - from, needed.length > 0 ? 'yes' : 'no');
 }
 
 function sum(partitions: readonly PartitionReport[], field: 'cutOffsets' | 'heldOffsets'): bigint {

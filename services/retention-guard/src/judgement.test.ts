@@ -1,5 +1,5 @@
 import type { FloorLook } from '@tidemark/cursors';
-import { samplePin, sampleRequest, sampleState } from '@tidemark/jobs/testing';
+import { samplePin, sampleRequest, sampleSeries, sampleState } from '@tidemark/jobs/testing';
 import { toOffset } from '@tidemark/keyspace';
 import { expect, it } from 'vitest';
 import { isCoveredBy, judge, type PartitionFacts, requiredAt, staleHolders } from './judgement.ts';
@@ -23,8 +23,10 @@ const facts = (some: Partial<PartitionFacts>): PartitionFacts => ({
   offsets: offsets(0n, 60n),
   policyTarget: toOffset(60n),
   look: look({}),
+  groups: [],
   required: [],
   isCovered: true,
+  wentBackMark: undefined,
   storeFault: undefined,
   ...some,
 });
@@ -41,6 +43,7 @@ it.each([
   ['the floors are not filled', { look: undefined }, 'incomplete', 'not filled'],
   ['and a job needs them', { look: undefined, required: ['a', 'b'] }, 'incomplete', 'job a (and 1 more)'],
   ['no job was ever there', { look: undefined, isCovered: false }, 'unread', 'no job has covered'],
+  ['a series needs them', { look: undefined, required: ['series:a'] }, 'incomplete', 'but series:a needs some'],
   ['a floor is missing', { look: look({ a: 5n }), required: ['a', 'b'] }, 'incomplete', 'job b is missing'],
   ['B7: a floor is beyond the log', { look: look({ a: 501n }) }, 'beyond_log', 'a needs 501, the log ends at 60'],
   ['the mark is beyond the log', { look: look({}, 61n) }, 'beyond_log', 'the mark is 61'],
@@ -51,6 +54,13 @@ it.each([
     expect(judge(facts(some))).toMatchObject({ kind: 'leave', outcome, reason: expect.stringContaining(reason) });
   },
 );
+
+it('the lowest committed offset of a group is a bound of the target', () => {
+  const groups = [{ kind: 'committed', group: 'billing', offset: toOffset(30n) }] as const;
+  expect(judge(facts({ groups }))).toEqual({ kind: 'propose', life: 'now', target: 30n });
+  expect(judge(facts({ groups, policyTarget: toOffset(20n) }))).toMatchObject({ target: 20n });
+  expect(judge(facts({ groups, offsets: offsets(30n, 60n) }))).toMatchObject({ outcome: 'held' });
+});
 
 it('leaves reservations to the clock of the store, unless their job is durable', () => {
   const reserved = (offset: bigint): FloorLook => ({
@@ -94,14 +104,33 @@ it('insists on every job that has not ended and covers the partition of this inc
   expect(requiredAt(states, { ...place, topicId: 'recreated' })).toEqual([]);
   expect(isCoveredBy(states, place)).toBe(true);
   expect(isCoveredBy(states, { ...place, partition: 2 })).toBe(false);
+  expect(isCoveredBy([job('empty', 'COMPLETED', 4n)], place)).toBe(false);
+});
+
+it('a series needs a floor in every partition of its topic, seen or not, until it is deleted', () => {
+  const at = (partition: number, topicId = 'topic-id-1') => ({ topic: 'orders', topicId, partition });
+  const series = ['ACTIVE', 'STOPPED', 'DELETED', 'REFUSED', 'OF_TOMORROW'].map((status) =>
+    sampleSeries({ series: status.toLowerCase(), status, partitions: [{ partition: 0, end: 9n }] }),
+  );
+  for (const partition of [0, 7])
+    expect(requiredAt([], at(partition), series)).toEqual(['series:active', 'series:stopped', 'series:of_tomorrow']);
+  expect(requiredAt([], at(0, 'recreated'), series)).toEqual([]);
+  expect(isCoveredBy([], at(7), series)).toBe(true);
+  const deleted = series.filter(({ status }) => status === 'DELETED');
+  expect([isCoveredBy([], at(0), deleted), isCoveredBy([], at(7), deleted)]).toEqual([true, false]);
+  expect(isCoveredBy([], { ...at(0), topic: 'others' }, series)).toBe(false);
 });
 
 it('knows floors that a crash left behind, by jobs that ended long ago', () => {
   const states = new Map(
     [job('done', 'COMPLETED', 9n), job('running', 'RUNNING', 9n)].map((each) => [each.jobId, each]),
   );
-  const seen = look({ done: 5n, running: 5n, unknown: 5n });
+  const series = new Map(
+    ['ACTIVE', 'STOPPED', 'DELETED'].map((status) => [status, sampleSeries({ series: status.toLowerCase(), status })]),
+  );
+  const ofSeries = { 'series:active': 5n, 'series:stopped': 5n, 'series:deleted': 5n };
+  const seen = look({ done: 5n, running: 5n, unknown: 5n, ...ofSeries });
   const endedMs = 1_700_000_000_000;
-  expect(staleHolders(seen, states, endedMs + 60_000)).toEqual([]);
-  expect(staleHolders(seen, states, endedMs + 700_000)).toEqual(['done']);
+  expect(staleHolders(seen, { states, series }, endedMs + 60_000)).toEqual([]);
+  expect(staleHolders(seen, { states, series }, endedMs + 700_000)).toEqual(['done', 'series:deleted']);
 });

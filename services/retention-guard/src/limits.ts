@@ -15,10 +15,22 @@ export const YIELD_SPREAD_FACTOR = 10;
 export const YIELDS_THAT_SPREAD = 5;
 
 /** Partitions asked at the same time: the store is one server. */
-export const PARTITIONS_AT_ONCE = 32;
+export const SLICES = { atOnce: 32 };
 
 /** A floor goes when its job ends, within a second; one that is still there so long after the end was left by a crash. */
 export const STALE_FLOOR_AFTER_MS = 10 * 60_000;
 
 /** A century: what is longer was meant to be "for ever", which is to name no age. */
 export const POLICY_AGE_MS_MAX = 100 * 365 * 86_400_000;
+
+/** Removals by others that are remembered a partition: the newest tell enough, and the record stays small. */
+export const REMOVALS_KEPT = 16;
+
+/** With a cycle every half minute two hours: a night's batch counts, and last week's does not. */
+export const GROWTH_SAMPLES_MAX = 240;
+/** Between two cycles a segment is deleted or a batch written; only over some of them it says anything. */
+export const GROWTH_SPAN_MS_MIN = 60_000;
+/** What people look at may be so old; the marks topic, which every cycle reads whole, must not grow by it. */
+export const VIEW_EVERY_MS = 120_000;
+/** A day before a disk is full somebody must know. */
+export const DISK_WARNING_MS = 86_400_000;

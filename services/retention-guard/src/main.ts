@@ -37,14 +37,17 @@ async function start(): Promise<Running> {
       marks: createMarkLog(log),
       jobs: keep(createJobLog(log)),
       policies: config.TIDEMARK_GUARD_TOPICS,
+      groups: config.TIDEMARK_GUARD_GROUPS,
+      holds: config.TIDEMARK_GUARD_HOLD,
+      repairs: config.TIDEMARK_GUARD_REPAIR,
       name: `${hostname()}/${process.pid}`,
       nowMs: Date.now,
     };
     const replicationFactor = config.TIDEMARK_REPLICATION_FACTOR;
     if (config.TIDEMARK_GUARD_ONCE) {
       await parts.marks.ensure(replicationFactor);
-      process.exitCode = printReport(await runCycle(parts), process.stdout);
-      return { logger, ended: closeAll(), stop: closeAll };
+      const exitCode = printReport(await runCycle(parts), process.stdout);
+      return { logger, ended: closeAll(), exitCode, stop: closeAll };
     }
     const everyMs = config.TIDEMARK_GUARD_EVERY_MS;
     const guard = await startGuard({ ...parts, everyMs, replicationFactor, logger, metrics: metricSet.metrics });

@@ -25,7 +25,8 @@ it.each([
   ['orders=7d+8d', /"8d" is no bound/],
   ['orders=1h,orders=2h', /topic orders is named twice/],
   ['orders=99999999999w', /century/],
-])('refuses %j and says why', (text, reason) => {
+  ['orders=604800000', /say how long as 7d/],
+])('C3: refuses %j and says why', (text, reason) => {
   const parsed = parsePolicies(text);
   expect(parsed.kind).toBe('faults');
   expect(parsed.kind === 'faults' && parsed.faults.join('; ')).toMatch(reason);

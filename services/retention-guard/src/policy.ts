@@ -53,6 +53,13 @@ export function parsePolicies(text: string): PolicyParse {
   return faults.length > 0 ? { kind: 'faults', faults } : { kind: 'parsed', policies: [...policies.values()] };
 }
 
+/** Milliseconds; undefined when it is no age, or one beyond a century. */
+export function parseAge(text: string): number | undefined {
+  const [, count = '', unit = ''] = /^(\d+)([a-z]+)$/.exec(text.trim()) ?? [];
+  const ms = Object.hasOwn(AGES, unit) ? Number(count) * (AGES[unit] ?? Number.NaN) : Number.NaN;
+  return ms <= POLICY_AGE_MS_MAX ? ms : undefined;
+}
+
 function parseBounds(text: string): Omit<RetentionPolicy, 'topic'> | string {
   let ageMs: number | undefined;
   let bytes: bigint | undefined;

@@ -6,6 +6,8 @@ import { race } from './testing/race/race.ts';
 import type { Counts } from './testing/race/world.ts';
 
 const RACES = 1_000;
+/** The group is one more floor; what it adds shows soon. */
+const RACES_WITH_GROUP = 100;
 /** A planted bug must show within this many races. */
 const RACES_TO_FIND_A_BUG = 1_000;
 /** A thousand races take a minute of a core, of which there may be a fraction. */
@@ -26,6 +28,17 @@ it('P7: every job reads its whole window or is refused, in 1,000 interleavings o
   for (const [name, count] of total) expect({ name, enough: count >= 10 }).toEqual({ name, enough: true });
 });
 
+it('P7: and beside a named consumer group, below whose offset nothing goes', { timeout: TIMEOUT_MS }, async () => {
+  let cuts = 0;
+  for (let seed = 1; seed <= RACES_WITH_GROUP; seed++) {
+    const counts = await race(seed, { withGroup: true }).catch((error: unknown) => {
+      throw new Error(`seed ${seed}`, { cause: error });
+    });
+    cuts += counts.cuts;
+  }
+  expect(cuts).toBeGreaterThan(RACES_WITH_GROUP);
+});
+
 // Each is first looked for near a seed that found it; whatever changes the order of turns moves it.
 it.each<[string, Variant, number]>([
   [
@@ -36,9 +49,10 @@ it.each<[string, Variant, number]>([
   ['cuts before its mark is durable', { guard: withoutDurableMarks }, 201],
   [
     'does not insist on the floors of unfinished jobs',
-    { guard: (parts) => ({ ...parts, jobs: { states: async () => new Map() } }) },
+    { guard: (parts) => ({ ...parts, jobs: { states: async () => new Map(), series: async () => new Map() } }) },
     1,
   ],
+  ['does not ask where a group goes on', { withGroup: true, guard: (parts) => ({ ...parts, groups: new Map() }) }, 1],
   ['raises a floor to what the store shows', { raiseOrder: 'store only' }, 1],
   ['reads the store before the acknowledged checkpoint', { raiseOrder: 'store, acknowledged' }, 501],
 ])('the auditor finds it when somebody %s', { timeout: TIMEOUT_MS }, async (_, variant, firstSeed) => {
@@ -75,6 +89,7 @@ function withoutDurableMarks(parts: GuardParts): GuardParts {
         write: async (marks) => {
           for (const mark of marks) written.set(`${mark.topic}/${mark.topicId}/${mark.partition}`, mark);
         },
+        watch: async () => undefined,
         close: async () => undefined,
       }),
     },

@@ -1,5 +1,8 @@
 /** What a cycle says of each partition. */
 import type { Offset } from '@tidemark/keyspace';
+import type { TopicDescription } from '@tidemark/log';
+import type { Overdue } from './hold.ts';
+import type { Releases, Removal } from './watch.ts';
 
 export const PartitionOutcome = {
   /** Records were removed. */
@@ -22,6 +25,14 @@ export const PartitionOutcome = {
 } as const;
 export type PartitionOutcome = (typeof PartitionOutcome)[keyof typeof PartitionOutcome];
 
+/** Records that somebody else removed. */
+export interface ReportedRemoval extends Removal {
+  /** Found by this cycle; else it was found before, and its holders still wait. */
+  readonly isNew: boolean;
+}
+
+export type ReportedRelease = Releases[number] & { readonly isNew: boolean };
+
 export interface PartitionReport {
   readonly topic: string;
   /** Undefined when it is about the whole topic. */
@@ -37,6 +48,14 @@ export interface PartitionReport {
   /** The lowest floor and who holds it; undefined when nobody does. */
   readonly floor?: Offset | undefined;
   readonly holder?: string | undefined;
+  /** Where each named group goes on; undefined where that is not known. */
+  readonly groups?: ReadonlyMap<string, Offset | undefined>;
+  /** By somebody else: found by this cycle, or before and still missed by who needs them. */
+  readonly removals?: readonly ReportedRemoval[];
+  /** Jobs whose floor holds nothing any more: they held for too long, and `fromOffset` on may go under them. */
+  readonly releases?: readonly ReportedRelease[];
+  /** Jobs that hold what the policy would remove for longer than they may. */
+  readonly overdue?: readonly Overdue[];
   /** Offsets removed by this cycle. */
   readonly cutOffsets: bigint;
   /** Offsets that only a floor keeps. */
@@ -50,9 +69,15 @@ export interface StaleFloor {
 }
 
 export interface CycleReport {
+  /** Those that were looked after, as they were found. */
+  readonly topics: readonly TopicDescription[];
   readonly partitions: readonly PartitionReport[];
   /** Settings under which the broker itself would remove records, by topic. */
   readonly drift: ReadonlyMap<string, readonly string[]>;
+  /** Such settings that this cycle has set to ours, as they were, by topic. */
+  readonly repaired: ReadonlyMap<string, readonly string[]>;
+  /** Topics that were deleted and created again, what that means, and what to do. */
+  readonly recreated: ReadonlyMap<string, string>;
   /** Floors of jobs that ended long ago: a crash had left them, and this cycle dropped them. */
   readonly staleFloors: readonly StaleFloor[];
 }

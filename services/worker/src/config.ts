@@ -10,6 +10,8 @@ import {
   z,
 } from '@tidemark/observability';
 import {
+  DEAD_LETTER_RETENTION_MS,
+  DEAD_LETTER_RETENTION_MS_MIN,
   LEASE_TTL_MAX_MS,
   LEASE_TTL_MIN_MS,
   LEASE_TTL_MS,
@@ -38,6 +40,14 @@ export const workerSettings = z.object({
   TIDEMARK_STOP_GRACE_MS: integerSetting({ min: 0, max: 60_000, default: STOP_GRACE_MS }),
   /** Of dead-letter topics that the worker creates. */
   TIDEMARK_REPLICATION_FACTOR: replicationFactorSetting,
+  /** Of dead-letter topics that the worker creates, whatever their sources keep; -1 = for ever. */
+  TIDEMARK_DEAD_LETTER_RETENTION_MS: integerSetting({
+    min: -1,
+    max: Number.MAX_SAFE_INTEGER,
+    default: DEAD_LETTER_RETENTION_MS,
+  }).refine((ms) => ms === -1 || ms >= DEAD_LETTER_RETENTION_MS_MIN, {
+    message: `must be -1 (for ever) or at least ${DEAD_LETTER_RETENTION_MS_MIN} (an hour)`,
+  }),
 });
 
 export type WorkerConfig = z.output<typeof workerSettings>;

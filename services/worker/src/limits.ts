@@ -82,6 +82,8 @@ export const STORE_RETRY_MAX_MS = 1_000;
 
 /** Dead letters are kept longer than most logs, because somebody has to find the time to look at them. */
 export const DEAD_LETTER_RETENTION_MS = 30 * 86_400_000;
+/** Letters that are gone before anybody can look at them are no letters; a smaller number is in another unit by mistake. */
+export const DEAD_LETTER_RETENTION_MS_MIN = 3_600_000;
 /** A record at the limit of its own topic must fit with the header block added. */
 export const DEAD_LETTER_MESSAGE_MAX_BYTES = 64 * 1024 * 1024;
 /** A key longer than this is left out when a record does not fit and only a pointer to it is kept. */
@@ -121,3 +123,25 @@ export const PARKED_LOOK_MS = 1_000;
 
 /** Jobs in formats 1 and 2 are understood; a worker that took a newer one would pass over what it asks for. */
 export const JOB_FORMAT_MAX = 2;
+
+/** Targets of jobs that republish, whose partition counts a worker knows. */
+export const REMEMBERED_TARGETS_MAX = 100;
+
+/** Longer than one request to a broker that hangs may take: all slots of a worker write in turn. */
+export const REPUBLISH_PATIENCE_MS = 60_000;
+/** Beyond it, so that nothing that is slow is taken for a fault of the records. */
+export const REPUBLISH_TIMEOUT_MS = 2 * REPUBLISH_PATIENCE_MS;
+
+/** Requests of one range at the same time: hides the way to a server without storming it (times four slots). */
+export const WEBHOOK_CONCURRENCY = 8;
+/** For a look whether a host that did not answer takes connections; within the grace that follows. */
+export const WEBHOOK_CONNECT_MS = 3_000;
+/** Between the longest time of a request and the end of its attempt. */
+export const WEBHOOK_GRACE_MS = 5_000;
+/** Of an answer that refuses a record: what tells a person why, within what a dead letter keeps of an error. */
+export const WEBHOOK_BODY_CHARACTERS_MAX = 120;
+/** A server that asks for more is asked again after this: it may have been restarted since. */
+export const RETRY_AFTER_MS_MAX = 10 * 60_000;
+export const REMEMBERED_HOSTS_MAX = 100;
+/** Of an answer to a webhook; a longer one costs less as a new connection. */
+export const ANSWER_BYTES_MAX = 16 * 1024;

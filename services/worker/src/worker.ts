@@ -19,6 +19,7 @@ import { BlockingCalls } from './handlers/blocking-calls.ts';
 import { HandlerSet } from './handlers/handler-set.ts';
 import {
   ANNOUNCE_MS,
+  DEAD_LETTER_RETENTION_MS,
   JOB_FORMAT_MAX,
   LEASE_TTL_MS,
   SLOTS_DEFAULT,
@@ -55,6 +56,8 @@ export interface WorkerOptions {
   readonly stopGraceMs?: number;
   /** Of dead-letter topics that have to be created. */
   readonly replicationFactor?: number;
+  /** Of the same, in milliseconds; -1 = for ever. */
+  readonly deadLetterRetentionMs?: number;
   readonly logger?: Logger;
   readonly metrics?: WorkerMetrics;
   readonly clock?: Clock;
@@ -84,7 +87,8 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const abandon = new AbortController();
   const doorbell = new Doorbell();
   const handlers = new HandlerSet(options.handlers);
-  const deadLetters = new DeadLetters({ cluster: options.cluster, replicationFactor: options.replicationFactor ?? 1 });
+  const { cluster, replicationFactor = 1, deadLetterRetentionMs: retentionMs = DEAD_LETTER_RETENTION_MS } = options;
+  const deadLetters = new DeadLetters({ cluster, replicationFactor, retentionMs });
   const breakers = new Breakers({ clock, random, logger });
   const turns = new Turns();
   const permits = new Permits({ schedule, rangesMax: options.rangesMax ?? 0, leaseTtlMs, logger });

@@ -14,6 +14,7 @@ import {
   CHECKPOINT_EVERY_MS,
   CUT_PARTITIONS,
   DISTRIBUTORS,
+  FILL_PER_SECOND,
   GUARD_EVERY_MS,
   GUARD_POLICY,
   HANDLERS,
@@ -27,11 +28,33 @@ import { createTraversalFleet, type TraversalFleet } from './programs.ts';
 import type { Scene } from './scene.ts';
 import { startStreams } from './streams.ts';
 
-export function install(options: RunOptions): Promise<Opened<Scene>> {
-  return openInOrder((onClose) => openScene(options, onClose), options.progress);
+/** What runs that share this installation do differently. */
+export interface Layout {
+  readonly streams: readonly { readonly name: string; readonly partitions: number }[];
+  readonly fillPerSecond: number;
+  readonly guards: number;
+  /** Whether windows of the topics are asked for all the time. */
+  readonly isAsking: boolean;
+  /** Of the guards, for topics of this namespace. */
+  guardSettings(namespace: string): Readonly<Record<string, string>>;
 }
 
-async function openScene(options: RunOptions, onClose: OnClose): Promise<Scene> {
+const TRAVERSAL: Layout = {
+  streams: STREAMS,
+  fillPerSecond: FILL_PER_SECOND,
+  guards: 1,
+  isAsking: true,
+  guardSettings: (namespace) => ({
+    TIDEMARK_GUARD_TOPICS: STREAMS.map(({ name }) => `${namespace}.${name}=${GUARD_POLICY}`).join(','),
+    TIDEMARK_GUARD_EVERY_MS: String(GUARD_EVERY_MS),
+  }),
+};
+
+export function install(options: RunOptions): Promise<Opened<Scene>> {
+  return openInOrder((onClose) => openScene(options, TRAVERSAL, onClose), options.progress);
+}
+
+export async function openScene(options: RunOptions, layout: Layout, onClose: OnClose): Promise<Scene> {
   const { progress, seed, registry } = options;
   const namespace = uniqueNamespace('chaos');
   const [broker, redis, database] = await Promise.all([
@@ -40,7 +63,7 @@ async function openScene(options: RunOptions, onClose: OnClose): Promise<Scene> 
     keep(onClose, createSinkDatabase(options.postgres, namespace), (created) => created.drop()),
   ]);
   const kafka = broker.address;
-  const streamsOf = new Map(STREAMS.map(({ name, partitions }) => [`${namespace}.${name}`, partitions]));
+  const streamsOf = new Map(layout.streams.map(({ name, partitions }) => [`${namespace}.${name}`, partitions]));
   const cutTopic = `${namespace}.cut`;
   for (const [topic, partitions] of [...streamsOf, [cutTopic, CUT_PARTITIONS] as const])
     await createTopic(topic, { partitions, kafka });
@@ -51,35 +74,40 @@ async function openScene(options: RunOptions, onClose: OnClose): Promise<Scene> 
     TIDEMARK_SLOTS: String(SLOTS),
     TIDEMARK_LEASE_TTL_MS: String(LEASE_TTL_MS),
     TIDEMARK_CHECKPOINT_EVERY_MS: String(CHECKPOINT_EVERY_MS),
-    TIDEMARK_GUARD_TOPICS: [...streamsOf.keys()].map((topic) => `${topic}=${GUARD_POLICY}`).join(','),
-    TIDEMARK_GUARD_EVERY_MS: String(GUARD_EVERY_MS),
+    ...layout.guardSettings(namespace),
   };
   const fleet = createTraversalFleet({ env, progress });
   onClose(() => fleet.stopAll());
-  await startPrograms(fleet);
+  await startPrograms(fleet, layout.guards);
 
   const { pool } = database;
-  const streams = await keep(onClose, startStreams({ kafka, pool, filled: streamsOf }), (opened) => opened.stop());
+  const { fillPerSecond } = layout;
+  const filling = startStreams({ kafka, pool, filled: streamsOf, fillPerSecond });
+  const streams = await keep(onClose, filling, (opened) => opened.stop());
   const cluster = createKafkaCluster({ brokers: [kafka], clientId: 'tidemark-chaos' });
   onClose(() => cluster.close());
-  const jobLog = createJobLog({ cluster, codec: createCodec({ registryUrl: registry }), namespace });
+  const codec = createCodec({ registryUrl: registry });
+  const jobLog = createJobLog({ cluster, codec, namespace });
   onClose(() => jobLog.close());
   const store = await keep(onClose, createRedisCursorStore({ url: redis.url, namespace }), (opened) => opened.close());
+  const filledTopics = [...streamsOf.keys()];
   const desk = openJobDesk({
-    ...{ jobLog, chance: chanceOf(seed), topics: [...streamsOf.keys()], progress },
+    ...{ jobLog, chance: chanceOf(seed), topics: layout.isAsking ? filledTopics : [], progress },
     acknowledged: streams.acknowledged,
   });
   onClose(() => desk.close());
   const notes = { takeoversMs: [], inHand: [], lossesAtMs: [], outages: [], complaints: [] };
-  const filledTopics = [...streamsOf.keys()];
-  return { kafka, broker, redis, store, pool, fleet, streams, desk, filledTopics, cutTopic, notes, progress };
+  return {
+    ...{ namespace, env, kafka, cluster, codec, broker, redis, store, pool, fleet, streams, desk },
+    ...{ filledTopics, cutTopic, notes, progress },
+  };
 }
 
-async function startPrograms(fleet: TraversalFleet): Promise<void> {
+async function startPrograms(fleet: TraversalFleet, guardCount: number): Promise<void> {
   const first = fleet.start('distributor');
   await first.program.logged('program.started');
   for (let place = 2; place <= DISTRIBUTORS; place++) fleet.start('distributor');
   const workers = Array.from({ length: WORKERS }, () => fleet.start('worker'));
-  const guard = fleet.start('guard');
-  await Promise.all([...workers, guard].map(({ program }) => program.logged('program.started')));
+  const guards = Array.from({ length: guardCount }, () => fleet.start('guard'));
+  await Promise.all([...workers, ...guards].map(({ program }) => program.logged('program.started')));
 }

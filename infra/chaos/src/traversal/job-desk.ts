@@ -50,6 +50,7 @@ export interface JobDesk {
 export interface DeskOptions {
   readonly jobLog: JobLog;
   readonly chance: Chance;
+  /** It asks for windows of these by itself; of none, nothing. */
   readonly topics: readonly string[];
   readonly acknowledged: (topic: string) => ReadonlyMap<number, bigint>;
   readonly progress: (line: string) => void;
@@ -65,7 +66,7 @@ export function openJobDesk(options: DeskOptions): JobDesk {
   const following = followForEver(jobLog, (state) => void states.set(state.jobId, state), closing.signal);
   /** Where the next window of each partition starts. */
   const nexts = new Map<string, Map<number, bigint>>(topics.map((topic) => [topic, new Map()]));
-  let isAsking = true;
+  let isAsking = topics.length > 0;
 
   const openJobs = (): string[] => asked.map(({ jobId }) => jobId).filter((jobId) => !isOver(states.get(jobId)));
 

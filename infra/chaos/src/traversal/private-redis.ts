@@ -7,6 +7,8 @@ import { COPIES_KEPT, COPY_AGE_MIN_MS, COPY_EVERY_MS } from './limits.ts';
 
 export interface ChaosRedis {
   readonly url: string;
+  /** Killed and back with all of it. */
+  restart(): Promise<void>;
   /** Killed and back with nothing in it. */
   restartEmpty(): Promise<void>;
   /** Killed and back as it was `ageMs` ago, which is what it resolves to. */
@@ -38,23 +40,27 @@ export async function openChaosRedis(): Promise<ChaosRedis> {
   };
   const timer = setInterval(copyNow, COPY_EVERY_MS);
 
-  const restartWith = async (putBack: () => void): Promise<void> => {
+  const restartAfter = async (change: () => void): Promise<void> => {
     isDown = true;
     await service.kill();
-    rmSync(appendOnly, { recursive: true, force: true });
-    putBack();
+    change();
     await service.start();
     isDown = false;
   };
+  const remove = (): void => rmSync(appendOnly, { recursive: true, force: true });
 
   return {
     url: service.address,
-    restartEmpty: () => restartWith(() => {}),
+    restart: () => restartAfter(() => {}),
+    restartEmpty: () => restartAfter(remove),
     async restartOlder() {
       const copy = copies.findLast(({ atMs }) => performance.now() - atMs >= COPY_AGE_MIN_MS) ?? copies[0];
       if (copy === undefined) throw new Error('no copy of Redis was made yet');
       const ageMs = performance.now() - copy.atMs;
-      await restartWith(() => cpSync(copy.folder, appendOnly, { recursive: true }));
+      await restartAfter(() => {
+        remove();
+        cpSync(copy.folder, appendOnly, { recursive: true });
+      });
       return ageMs;
     },
     async stop() {

@@ -1,5 +1,7 @@
 /** What the faults of a traversal work on, and what they note down for the judge. */
+import type { Codec } from '@tidemark/contracts';
 import type { CursorStore } from '@tidemark/cursors';
+import type { LogCluster } from '@tidemark/log';
 import type { PrivateService } from '@tidemark/testkit';
 import type { Chance } from '@tidemark/testkit/chance';
 import type { Pool } from 'pg';
@@ -24,7 +26,12 @@ export interface Notes {
 }
 
 export interface Scene {
+  readonly namespace: string;
+  /** Of all programs. */
+  readonly env: NodeJS.ProcessEnv;
   readonly kafka: string;
+  readonly cluster: LogCluster;
+  readonly codec: Codec;
   readonly broker: PrivateService;
   readonly redis: ChaosRedis;
   readonly store: CursorStore;

@@ -7,14 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { kafkaClient } from '@tidemark/testkit';
 import type { Producer } from 'kafkajs';
 import type { Pool } from 'pg';
-import {
-  FILL_EVERY_MS,
-  FILL_PER_SECOND,
-  KEYS_PER_PARTITION,
-  LARGE_BATCH,
-  LARGE_TEXT_BYTES,
-  TEXT_BYTES,
-} from './limits.ts';
+import { FILL_EVERY_MS, KEYS_PER_PARTITION, LARGE_BATCH, LARGE_TEXT_BYTES, TEXT_BYTES } from './limits.ts';
 
 export interface Appended {
   readonly first: bigint;
@@ -41,6 +34,8 @@ export async function startStreams(options: {
   readonly pool: Pool;
   /** Filled all the time, with so many partitions. */
   readonly filled: ReadonlyMap<string, number>;
+  /** Records a second, over all of them. */
+  readonly fillPerSecond: number;
 }): Promise<Streams> {
   const { kafka, pool } = options;
   const places = new Map([...options.filled].map(([topic, count]) => [topic, startOf(count)]));
@@ -81,7 +76,7 @@ export async function startStreams(options: {
       const targets = [...options.filled.keys()].flatMap((topic) =>
         [...(places.get(topic) ?? new Map<number, bigint>()).keys()].map((partition) => ({ topic, partition })),
       );
-      const count = Math.ceil((FILL_PER_SECOND * FILL_EVERY_MS) / 1_000 / targets.length);
+      const count = Math.ceil((options.fillPerSecond * FILL_EVERY_MS) / 1_000 / targets.length);
       await inTurn(async () => {
         for (const { topic, partition } of targets) await appendNow(topic, partition, count, TEXT_BYTES);
       });

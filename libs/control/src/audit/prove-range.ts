@@ -3,7 +3,8 @@
  * log no longer shows is named as not provable; it may not hide a number that is wrong beyond it. Pure.
  */
 import { type CountedRange, identityOf } from '@tidemark/jobs';
-import type { RangeScan } from './rescan.ts';
+import type { EffectCount } from './effect-tally.ts';
+import type { OffsetInterval, RangeScan } from './rescan.ts';
 
 export interface Finding {
   /** `broken`: numbers contradict each other. `unprovable`: the log, or the dead letters, no longer show it. */
@@ -18,45 +19,70 @@ export interface LetterCount {
   readonly gap: string | undefined;
 }
 
-/** What a sink holds of the records of a range that were settled without a dead letter. */
-export interface EffectCount {
-  /** Records with an effect. */
-  readonly found: bigint;
-  /** Effects beyond the first of their record. */
-  readonly repeated: bigint;
-  readonly missing: bigint;
+export interface EffectEvidence {
+  readonly count: EffectCount;
+  /** The handler says that a record may be handed over again without harm: then none may have two effects. */
+  readonly isIdempotent: boolean;
 }
 
 export interface RangeEvidence {
   readonly scan: RangeScan;
   readonly letters: LetterCount;
   /** Undefined: no sink was asked. */
-  readonly effects: EffectCount | undefined;
+  readonly effects: EffectEvidence | undefined;
+  /** Of the topic that the job is about; undefined when it is not there. */
+  readonly logStartOffset: bigint | undefined;
   /** The topic drops records of a key for newer ones. */
   readonly isCompacted: boolean;
 }
 
-export function proveRange(range: CountedRange, evidence: RangeEvidence): readonly Finding[] {
+interface ProvableRange extends CountedRange {
+  /** Intervals that a worker has named when it stopped at them. Those that it passed are only counted. */
+  readonly lost: readonly OffsetInterval[];
+}
+
+export function proveRange(range: ProvableRange, evidence: RangeEvidence): readonly Finding[] {
   const identity = identityOf(range);
-  const findings = [...logFindings(range, evidence), ...letterFindings(range, evidence.letters)];
-  if (identity.kind === 'broken') findings.unshift(broken(identity.terms));
-  return evidence.effects === undefined ? findings : [...findings, ...effectFindings(range, evidence.effects)];
+  return [
+    ...(identity.kind === 'broken' ? [broken(identity.terms)] : []),
+    ...logFindings(range, evidence),
+    ...namedLossFindings(range, evidence),
+    ...letterFindings(range, evidence.letters),
+    ...(evidence.effects === undefined ? [] : effectFindings(range, evidence.letters, evidence.effects)),
+  ];
+}
+
+/** Exact only when all that lacks in the log is counted as lost: of what was removed later nobody can tell it apart. */
+export function lostIntervals(range: ProvableRange, scan: RangeScan): readonly OffsetInterval[] | undefined {
+  const passed = range.counters.lost === 0n ? [] : scan.gone;
+  return range.counters.lost === sizeOf(passed) ? [...passed, ...range.lost] : undefined;
+}
+
+export function sizeOf(intervals: readonly OffsetInterval[]): bigint {
+  return intervals.reduce((sum, { first, last }) => sum + (last - first + 1n), 0n);
+}
+
+export function describeIntervals(intervals: readonly OffsetInterval[]): string {
+  return intervals.map(({ first, last }) => (first === last ? `${first}` : `${first} to ${last}`)).join(', ');
 }
 
 function logFindings({ cursor, counters }: CountedRange, { scan, isCompacted }: RangeEvidence): Finding[] {
   const findings: Finding[] = [];
   const { ok, skipped, deadLettered, parked, filtered, markers, compacted, lost } = counters;
   const unread = scan.unread === undefined ? 0n : cursor - scan.unread.behind;
-  const unseen = unread + scan.gone.reduce((sum, { first, last }) => sum + (last - first + 1n), 0n);
-  if (lost > unseen) findings.push(broken(`offsets counted as lost: ${lost}; lacking in the log: ${unseen}`));
-  const wasCompacted = isCompacted && scan.compacted > compacted;
+  const unseen = unread + sizeOf(scan.gone);
+  const compactedSince = isCompacted ? atLeastZero(scan.compacted - compacted) : 0n;
+  const wasCompacted = compactedSince > 0n;
+  // A parked record that compaction took is counted as lost, and shows as compacted.
+  if (lost > unseen + compactedSince)
+    findings.push(broken(`offsets counted as lost: ${lost}; lacking in the log: ${unseen + compactedSince}`));
   if (unseen > lost) {
-    const places = scan.gone.map(({ first, last }) => `offsets ${first} to ${last} are not in the log any more`);
+    const places = scan.gone.map((gone) => `offsets ${describeIntervals([gone])} are not in the log any more`);
     if (scan.unread !== undefined)
       places.push(`offsets behind ${scan.unread.behind} cannot be read: ${scan.unread.reason}`);
     findings.push(unprovable(`${places.join('; ')} (counted as lost: ${lost} of ${unseen})`));
   }
-  if (wasCompacted) findings.push(unprovable(`offsets compacted away since: ${scan.compacted - compacted}`));
+  if (wasCompacted) findings.push(unprovable(`offsets compacted away since: ${compactedSince}`));
   const shown: readonly (readonly [what: string, counted: bigint, seen: bigint])[] = [
     ['records', ok + skipped + deadLettered + parked, scan.records],
     ['filtered records', filtered, scan.filtered],
@@ -72,6 +98,14 @@ function logFindings({ cursor, counters }: CountedRange, { scan, isCompacted }: 
   return findings;
 }
 
+/** What retention took lies below the start of the log; what compaction took is seen by nobody. */
+function namedLossFindings({ lost }: ProvableRange, { logStartOffset, isCompacted }: RangeEvidence): Finding[] {
+  if (logStartOffset === undefined || isCompacted) return [];
+  const there = lost.filter(({ last }) => last >= logStartOffset);
+  if (there.length === 0) return [];
+  return [broken(`offsets named as lost: ${describeIntervals(there)}; the log begins at ${logStartOffset}`)];
+}
+
 /** A letter that was written before a crash may be of a record that was then settled otherwise. */
 function letterFindings({ counters }: CountedRange, { records, gap }: LetterCount): Finding[] {
   const { deadLettered, parked, maybeRedelivered } = counters;
@@ -80,18 +114,57 @@ function letterFindings({ counters }: CountedRange, { records, gap }: LetterCoun
   return records > deadLettered + parked + maybeRedelivered ? [broken(message)] : [];
 }
 
-function effectFindings({ counters }: CountedRange, { missing, repeated }: EffectCount): Finding[] {
-  const { skipped, maybeRedelivered } = counters;
+function effectFindings(
+  { counters }: CountedRange,
+  letters: LetterCount,
+  { count, isIdempotent }: EffectEvidence,
+): Finding[] {
+  const { skipped, deadLettered, parked, maybeRedelivered } = counters;
+  const { missing, noneDue, repeated, unknown, excused, first } = count;
   const findings: Finding[] = [];
-  if (missing > skipped)
-    findings.push(broken(`records without an effect in the sink: ${missing}; skipped: ${skipped}`));
-  if (repeated > maybeRedelivered)
+  // Whoever has a letter of an earlier delivery was settled otherwise, and is excused no more than any other.
+  const surplus = atLeastZero(excused.without - deadLettered - parked);
+  const lacking = missing + noneDue + surplus;
+  if (lacking > skipped) {
+    const withLetter = surplus === 0n ? '' : `; ${surplus} of them with a dead letter that was not counted`;
+    const without = `records without an effect in the sink: ${lacking}; skipped: ${skipped}${named(first.missing, missing)}${withLetter}`;
+    const unseenLetters =
+      letters.gap !== undefined && letters.records < deadLettered ? deadLettered - letters.records : 0n;
+    findings.push(
+      lacking > skipped + unseenLetters
+        ? broken(without)
+        : unprovable(`${without}; up to ${unseenLetters} may have been dead-lettered: ${letters.gap}`),
+    );
+  }
+  if (repeated > (isIdempotent ? 0n : maybeRedelivered)) {
+    const allowed = isIdempotent
+      ? 'the handler says that it is idempotent'
+      : `records that may have been redelivered: ${maybeRedelivered}`;
     findings.push(
       broken(
-        `effects beyond the first of their record: ${repeated}; records that may have been redelivered: ${maybeRedelivered}`,
+        `effects beyond the first of their record: ${repeated}; ${allowed}${named(first.duplicates, count.duplicates)}`,
       ),
     );
+  }
+  if (unknown > 0n) {
+    const reasons = first.unknown.map((span) => `offsets ${describeIntervals([span])}: ${span.reason}`);
+    findings.push(unprovable(`records whose effect is unknown: ${unknown}; ${reasons.join('; ')}`));
+  }
+  const unsure = atLeastZero(excused.without + excused.unknown - deadLettered - parked) - surplus;
+  if (unsure > 0n)
+    findings.push(
+      unprovable(`records whose effect is unknown: ${unsure}; each has a dead letter, and was settled otherwise`),
+    );
   return findings;
+}
+
+function atLeastZero(value: bigint): bigint {
+  return value > 0n ? value : 0n;
+}
+
+function named(offsets: readonly bigint[], total: bigint): string {
+  const rest = total > BigInt(offsets.length) ? ', …' : '';
+  return offsets.length === 0 ? '' : ` (offsets ${offsets.join(', ')}${rest})`;
 }
 
 function broken(message: string): Finding {

@@ -3,6 +3,12 @@ import type { Offset, RangeRef } from '@tidemark/keyspace';
 import { describeReadRefusal, HoleKind, type LogReader, type LogRecord, type TopicDescription } from '@tidemark/log';
 import { READ_CHUNK_BYTES, READ_CHUNK_RECORDS, READ_WAIT_MS } from '../limits.ts';
 
+export interface OffsetInterval {
+  readonly first: bigint;
+  /** Included. */
+  readonly last: bigint;
+}
+
 /** Each offset of `(start, cursor]` is one of these. */
 export interface RangeScan {
   /** Those that the job is about. */
@@ -11,7 +17,7 @@ export interface RangeScan {
   readonly markers: bigint;
   readonly compacted: bigint;
   /** Not in the log any more. */
-  readonly gone: readonly { readonly first: Offset; readonly last: Offset }[];
+  readonly gone: readonly OffsetInterval[];
   /** Behind this offset nothing could be read. */
   readonly unread: { readonly behind: Offset; readonly reason: string } | undefined;
 }
@@ -32,7 +38,7 @@ export async function rescan(request: RescanRequest): Promise<RangeScan> {
   const { reader, topic, range, belongs, onRecords, signal } = request;
   const source = { topic: topic.topic, topicId: topic.topicId, partition: range.partition };
   const seen = { records: 0n, filtered: 0n, markers: 0n, compacted: 0n };
-  const gone: { readonly first: Offset; readonly last: Offset }[] = [];
+  const gone: OffsetInterval[] = [];
   let cursor = range.start;
   while (cursor < range.cursor) {
     const answer = await reader.read({

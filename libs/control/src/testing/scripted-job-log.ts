@@ -1,5 +1,5 @@
 /** The jobs of a test as a list of states, and a distributor that is a function. */
-import type { JobCommand, JobState, RangeCheckpoint } from '@tidemark/contracts';
+import type { JobCommand, JobState, RangeCheckpoint, SeriesState } from '@tidemark/contracts';
 import type { JobLog } from '@tidemark/jobs';
 import { toOffset } from '@tidemark/keyspace';
 
@@ -15,6 +15,7 @@ const PLACE = { partition: 0, offset: toOffset(7) };
 export function scriptedJobLog(options: {
   readonly states: readonly JobState[];
   readonly checkpoints?: readonly RangeCheckpoint[];
+  readonly series?: readonly SeriesState[];
   readonly onCommand?: (command: JobCommand) => readonly JobState[];
 }): ScriptedJobLog {
   const log = [...options.states];
@@ -38,6 +39,13 @@ export function scriptedJobLog(options: {
     async states() {
       return new Map(log.map((state) => [state.jobId, state]));
     },
+    async orderSeries() {
+      return PLACE;
+    },
+    async series() {
+      return new Map((options.series ?? []).map((state) => [state.series, state]));
+    },
+    async followSeries() {},
     async checkpoints() {
       return options.checkpoints ?? [];
     },

@@ -205,9 +205,12 @@ export function floorStoreContract(name: string, create: () => Promise<FloorStor
       expect(await floorsOf(place)).toEqual({ job: 10n });
     });
 
-    it('takes no holder that is no job id', async () => {
+    it('takes jobs and series as holders, and nothing else', async () => {
       const place = await filled();
-      await expect(reserve(place, 'a b', 3n)).rejects.toMatchObject({ code: 'BAD_JOB_ID' });
+      for (const holder of ['a b', 'series:', 'series:a b', 'group:a'])
+        await expect(reserve(place, holder, 3n)).rejects.toMatchObject({ code: 'BAD_HOLDER' });
+      expect(await reserve(place, 'series:nightly', 3n)).toEqual({ kind: 'reserved', floor: 3n });
+      expect(await floorsOf(place)).toEqual({ 'series:nightly': 3n });
     });
   });
 }

@@ -11,7 +11,7 @@ import {
   type FloorDecision,
   type OpenPlace,
 } from '../floor-rules.ts';
-import { checkJobId, floorKey } from '../keys.ts';
+import { checkHolder, floorKey } from '../keys.ts';
 
 const NOTHING = toOffset(0n);
 
@@ -52,20 +52,20 @@ export function createMemoryFloorStore(options: { readonly now: () => number }):
 
   return {
     async reserve(request) {
-      checkJobId(request.holder);
+      checkHolder(request.holder);
       checkReservationTtl(request.ttlMs);
       return onPlace(request.place, (open) => decideReserve(open, { ...request, nowMs: now() }));
     },
     async confirm(request) {
-      checkJobId(request.holder);
+      checkHolder(request.holder);
       return onPlace(request.place, (open) => decideConfirm(open, request));
     },
     async raise(request) {
-      checkJobId(request.holder);
+      checkHolder(request.holder);
       return onPlace(request.place, (open) => decideRaise(open, request));
     },
     async drop(request) {
-      checkJobId(request.holder);
+      checkHolder(request.holder);
       return onPlace(request.place, (open) => decideDrop(open, request));
     },
 
@@ -85,7 +85,7 @@ export function createMemoryFloorStore(options: { readonly now: () => number }):
       return { kind: 'withheld' };
     },
     async install(request) {
-      for (const { holder } of request.floors) checkJobId(holder);
+      for (const { holder } of request.floors) checkHolder(holder);
       const key = keyOf(request.place);
       const stored = places.get(key);
       if (stored?.life !== request.life || request.incarnation !== incarnation()) return { kind: 'superseded' };

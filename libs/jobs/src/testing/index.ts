@@ -1,5 +1,5 @@
 /** Jobs for tests: whole records from the few fields that a test is about. */
-import type { JobCommand, JobRequested, JobState, Pin } from '@tidemark/contracts';
+import type { JobCommand, JobRequested, JobState, Pin, SeriesDefinition, SeriesState } from '@tidemark/contracts';
 import { JobPhase } from '../job-state.ts';
 import { newRequest } from '../request-defaults.ts';
 
@@ -62,6 +62,30 @@ export function sampleState(fields: Partial<JobState> = {}): JobState {
     runningSinceMs: 1_700_000_000_000n,
     deadlineAtMs: 0n,
     commandIds: [],
+    ...fields,
+  };
+}
+
+export function sampleDefinition(fields: Partial<SeriesDefinition> = {}): SeriesDefinition {
+  return { request: sampleRequest({ jobId: 'nightly' }), cron: '', zone: 'UTC', everyMs: 600_000n, ...fields };
+}
+
+export function sampleSeries(fields: Partial<SeriesState> = {}): SeriesState {
+  return {
+    formatVersion: 1,
+    series: 'nightly',
+    definition: sampleDefinition(),
+    status: 'ACTIVE',
+    reason: '',
+    topicId: 'topic-id-1',
+    partitions: [{ partition: 0, end: 99n }],
+    runs: 0n,
+    liveRun: '',
+    dueAtMs: 1_700_000_600_000n,
+    lookedAtMs: 0n,
+    createdAtMs: 1_700_000_000_000n,
+    updatedAtMs: 1_700_000_000_000n,
+    orderIds: [],
     ...fields,
   };
 }

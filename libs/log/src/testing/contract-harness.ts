@@ -18,6 +18,8 @@ export interface LogHarness {
     readonly configs?: Readonly<Record<string, string>>;
   }): Promise<TopicDescription>;
   deleteTopic(topic: string): Promise<void>;
+  /** As a consumer group whose members are away. */
+  commitOffset(group: string, topic: string, partition: number, offset: bigint): Promise<void>;
   begin(): Promise<DrivenTransaction>;
   close(): Promise<void>;
 }

@@ -1,5 +1,5 @@
 /** The contract's harness over the local broker. */
-import { createTopic, deleteTopic, kafkaClient, services, uniqueName, waitFor } from '@tidemark/testkit';
+import { commitOffset, createTopic, deleteTopic, kafkaClient, services, uniqueName, waitFor } from '@tidemark/testkit';
 import type { Producer, Transaction } from 'kafkajs';
 import { createKafkaCluster } from '../adapters/kafka/cluster.ts';
 import type { OutgoingRecord, TopicDescription } from '../ports.ts';
@@ -25,6 +25,7 @@ export async function openKafkaHarness(): Promise<LogHarness> {
       await deleteTopic(topic);
       await waitFor(`the end of topic ${topic}`, async () => (await cluster.catalog.describe(topic)) === undefined);
     },
+    commitOffset,
     begin: () => beginTransaction(),
     close: () => cluster.close(),
   };

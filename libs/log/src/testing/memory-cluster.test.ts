@@ -14,6 +14,7 @@ describeLogContract('the in-memory log', async () => {
     uniqueName,
     createTopic: async (options) => cluster.createTopic(uniqueName('topic'), options),
     deleteTopic: async (topic) => cluster.deleteTopic(topic),
+    commitOffset: async (group, topic, partition, offset) => cluster.commitOffset(group, topic, partition, offset),
     begin: async () => {
       const transaction = cluster.begin();
       return {

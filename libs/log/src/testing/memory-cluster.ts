@@ -1,12 +1,13 @@
 /**
  * A LogCluster in memory, for tests of everything that stands on the log. It passes the same contract suite as the real
- * broker. What it does not do: replication, groups, batches (each record is alone), retention by time, and a broker's delays.
+ * broker. What it does not do: replication, members of groups, batches (each record is alone), retention by time, and a broker's delays.
  */
 import { ErrorClass, type Offset, TidemarkError } from '@tidemark/keyspace';
 import { placeRecord, type TopicFacts } from '../outgoing.ts';
 import type {
   LogCatalog,
   LogCluster,
+  LogDisk,
   LogRecord,
   LogWriter,
   OutgoingRecord,
@@ -21,6 +22,7 @@ import { MemoryPartition, type MemoryTransaction } from './memory-partition.ts';
 import { MemoryReader } from './memory-reader.ts';
 import { MemoryTransactionalWriter } from './memory-transactional-writer.ts';
 import { MemoryTransactions } from './memory-transactions.ts';
+import { MemoryUpkeep } from './memory-upkeep.ts';
 
 const MESSAGE_BYTES_MAX = 1_048_588; // The broker's default.
 
@@ -53,6 +55,10 @@ export interface MemoryCluster extends LogCluster {
   compact(topic: string, partition: number, keep?: (record: LogRecord) => boolean): void;
   /** The log as a restored backup leaves it. */
   truncate(topic: string, partition: number, highWatermark: bigint): void;
+  /** As a consumer group that goes on at the offset. */
+  commitOffset(group: string, topic: string, partition: number, offset: bigint): void;
+  /** What the brokers tell of their disks from now on. */
+  setDisks(disks: readonly LogDisk[]): void;
   /** An entry that no reader can decode. */
   appendDamaged(topic: string, partition: number, message: string): Offset;
 }
@@ -68,6 +74,7 @@ class Cluster implements MemoryCluster, MemoryLog {
   readonly #sessions = new Map<string, TransactionalProducer>();
   #producers = 0n;
   readonly #waiters = new Set<() => void>();
+  readonly #upkeep = new MemoryUpkeep();
   #topicsCreated = 0;
 
   constructor(now: () => bigint) {
@@ -103,6 +110,24 @@ class Cluster implements MemoryCluster, MemoryLog {
       this.faults.check('describe');
       const { configs } = this.#known(topic).spec;
       return new Map(names.flatMap((name) => settingOf(name, configs[name])));
+    },
+    changeSettings: async (topic, settings) => {
+      this.faults.check('changeSettings');
+      const known = this.#known(topic);
+      const configs = { ...known.spec.configs, ...settings };
+      this.#topics.set(topic, { ...known, spec: { ...known.spec, configs } });
+    },
+    committedOffsets: async (group, topic) => {
+      this.faults.check('committedOffsets');
+      const { topicId } = this.#same(topic);
+      return Array.from({ length: topic.partitionCount }, (_, partition) =>
+        this.#upkeep.committed(group, { topicId, partition }),
+      );
+    },
+    disks: async (topics) => {
+      this.faults.check('disks');
+      const asked = new Set(topics.map(({ topic }) => topic));
+      return this.#upkeep.disks.filter(({ logs }) => logs.some(({ topic }) => asked.has(topic)));
     },
     deleteRecordsBefore: async (source, offset) => {
       this.faults.check('deleteRecords');
@@ -213,6 +238,14 @@ class Cluster implements MemoryCluster, MemoryLog {
 
   truncate(topic: string, partition: number, highWatermark: bigint): void {
     this.#partition(topic, partition).truncateTo(highWatermark);
+  }
+
+  commitOffset(group: string, topic: string, partition: number, offset: bigint): void {
+    this.#upkeep.commit(group, { topicId: this.#known(topic).topicId, partition }, offset);
+  }
+
+  setDisks(disks: readonly LogDisk[]): void {
+    this.#upkeep.disks = disks;
   }
 
   appendDamaged(topic: string, partition: number, message: string): Offset {

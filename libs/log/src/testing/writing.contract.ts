@@ -4,6 +4,8 @@ import { follow, scanTopic } from '../scan.ts';
 import { append, type LogHarness, numbered, recordFor, refusal, sourceOf } from './contract-harness.ts';
 import { readAll, WRITTEN_WAIT_MS } from './read-all.ts';
 
+const SHOWN_WITHIN_MS = 60_000;
+
 export function catalogContract(harness: () => LogHarness): void {
   it('creates a topic as specified, accepts it again, and names every difference', async () => {
     const { cluster } = harness();
@@ -33,6 +35,35 @@ export function catalogContract(harness: () => LogHarness): void {
     const missing = harness().uniqueName('missing');
     expect(await refusal(catalog.settings(missing, ['retention.ms']))).toMatchObject({ code: 'TOPIC_NOT_FOUND' });
     expect(await catalog.describe(missing)).toBeUndefined();
+  });
+
+  it('sets some settings of a topic, leaves its others, and creates nothing', async () => {
+    const { catalog } = harness().cluster;
+    const { topic } = await harness().createTopic({ configs: { 'retention.ms': '1000000', 'segment.ms': '777000' } });
+    await catalog.changeSettings(topic, { 'retention.ms': '-1', 'retention.bytes': '-1' });
+    const settings = async () =>
+      Object.fromEntries(await catalog.settings(topic, ['retention.ms', 'retention.bytes', 'segment.ms']));
+    // A broker shows them a moment after its controller has taken them.
+    await expect.poll(settings, { timeout: SHOWN_WITHIN_MS }).toEqual({
+      'retention.ms': '-1',
+      'retention.bytes': '-1',
+      'segment.ms': '777000',
+    });
+    const missing = harness().uniqueName('missing');
+    expect(await refusal(catalog.changeSettings(missing, { 'retention.ms': '-1' }))).toMatchObject({
+      code: 'TOPIC_NOT_FOUND',
+    });
+    expect(await catalog.describe(missing)).toBeUndefined();
+  });
+
+  it('tells where a group goes on, and nothing where it has committed nothing', async () => {
+    const { catalog } = harness().cluster;
+    const topic = await harness().createTopic({ partitionCount: 3 });
+    const group = harness().uniqueName('billing');
+    expect(await catalog.committedOffsets(group, topic)).toEqual([undefined, undefined, undefined]);
+    await harness().commitOffset(group, topic.topic, 0, 0n);
+    await harness().commitOffset(group, topic.topic, 2, 501n);
+    expect(await catalog.committedOffsets(group, topic)).toEqual([0n, undefined, 501n]);
   });
 
   it('C1: finds the first offset at or after a time, and none after the last record', async () => {

@@ -1,4 +1,5 @@
-/** `tidemark deadletter list | show | export | redrive`: what jobs gave up on, by what went wrong, one by one, and byte by byte. */
+/** `tidemark deadletter list | show | export | edit | redrive`: what jobs gave up on, by what went wrong, one by one, and byte by byte. */
+
 import {
   type Column,
   type DeadLetter,
@@ -7,16 +8,20 @@ import {
   type LetterGroup,
   LetterGroups,
   letterTopic,
+  plainText,
 } from '@tidemark/control';
 import type { LogConnections } from '@tidemark/control/connect';
+import { placeText } from '@tidemark/jobs';
 import type { TopicDescription } from '@tidemark/log';
 import type { Command } from 'commander';
+import { type Place, recordPlace } from '../arguments.ts';
 import { type Context, withLog } from '../context.ts';
 import { ExitCode, fail } from '../exit-code.ts';
-import { jsonText } from '../json-text.ts';
-import { instant, printOne, printRows } from '../output.ts';
+import { instant, lineOfJson, printOne, printRows } from '../output.ts';
 import type { Registrar } from '../registrar.ts';
 import { shownBytes, shownText, shownValue } from '../shown-record.ts';
+import { registerEdit } from './dead-letter-edit.ts';
+import { classOption } from './dead-letter-options.ts';
 import { registerRedrive } from './dead-letter-redrive.ts';
 
 interface FilterOptions {
@@ -24,44 +29,33 @@ interface FilterOptions {
   readonly class?: string;
 }
 
-interface Place {
-  readonly partition: number;
-  readonly offset: bigint;
-}
-
 export function registerDeadLetter(program: Command, { group, command, run }: Registrar): void {
   const root = group(program, 'deadletter', 'look into the records that jobs gave up on');
+  registerEdit(root, { group, command, run });
   registerRedrive(root, { group, command, run });
   const filtered = (nameAndArguments: string, description: string): Command =>
-    command(root, nameAndArguments, description)
-      .option('--job <id>', 'only those of one job')
-      .option('--class <word>', 'only those of one class of faults: data, transient or timeout');
+    command(root, nameAndArguments, description).option('--job <id>', 'only those of one job').addOption(classOption());
   run(filtered('list <topic>', 'how many, by what went wrong'), (context, [topic]: [string], options: FilterOptions) =>
     withLetters(context, topic, (connections, letters) => list(context, connections, letters, options)),
   );
   run(
-    command(root, 'show <topic> <place>', 'one of them: PARTITION:OFFSET, as the list names it'),
-    (context, [topic, text]: [string, string]) => {
-      const place = placeOf(text);
-      return withLetters(context, topic, (connections, letters) => showOne(context, connections, letters, place));
-    },
+    command(root, 'show <topic>', 'one of them').argument(
+      '<place>',
+      'PARTITION:OFFSET, as the list names it',
+      recordPlace,
+    ),
+    (context, [topic, at]: [string, Place]) =>
+      withLetters(context, topic, (connections, letters) => showOne(context, connections, letters, at)),
   );
   run(
     filtered('export <topic>', 'all of them, a JSON document a line, with every byte'),
     (context, [topic]: [string], options: FilterOptions) =>
       withLetters(context, topic, (connections, letters) =>
         visitLetters(context, connections, { letters, options }, (letter) =>
-          context.terminal.out(jsonText(letterJson(letter))),
+          context.terminal.out(lineOfJson(letterJson(letter))),
         ),
       ),
   );
-}
-
-function placeOf(text: string): Place {
-  const match = /^(\d{1,9}):(\d{1,19})$/.exec(text);
-  if (match?.[1] === undefined || match[2] === undefined)
-    fail(ExitCode.usage, `a place is PARTITION:OFFSET, not ${JSON.stringify(text)}`);
-  return { partition: Number(match[1]), offset: BigInt(match[2]) };
 }
 
 /** A topic that never had a dead letter has no topic for them: that is good news, and no fault. */
@@ -119,10 +113,11 @@ async function visitLetters(
 
 const GROUP_COLUMNS: readonly Column<LetterGroup>[] = [
   { title: 'LETTERS', of: ({ count }) => count, align: 'right' },
+  { title: 'EDITED', of: ({ edited }) => edited || '', align: 'right' },
   { title: 'CLASS', of: ({ faultClass }) => faultClass },
   { title: 'JOB', of: ({ jobId }) => jobId },
   { title: 'HANDLER', of: ({ handler }) => handler },
-  { title: 'NEWEST', of: ({ newest }) => `${newest.partition}:${newest.offset}` },
+  { title: 'NEWEST', of: ({ newest }) => placeText(newest) },
   { title: 'AT', of: ({ lastAtMs }) => instant(lastAtMs) },
   { title: 'ERROR', of: ({ error }) => error },
 ];
@@ -135,21 +130,24 @@ async function showOne(
   { terminal, format }: Context,
   { cluster, codec }: LogConnections,
   letters: TopicDescription,
-  place: Place,
+  at: Place,
 ): Promise<ExitCode> {
-  const letter = await deadLetterAt(cluster, letters, place);
+  const letter = await deadLetterAt(cluster, letters, at);
   if (letter === undefined)
-    fail(
-      ExitCode.notFound,
-      `no dead letter at ${place.partition}:${place.offset} of ${letters.topic} (retention may have taken it)`,
-    );
+    fail(ExitCode.notFound, `no dead letter at ${placeText(at)} of ${letters.topic} (retention may have taken it)`);
   const value = await shownValue(letter.record.value, codec);
   printOne(terminal, format, { ...letterJson(letter), decoded: value }, () => [
-    `letter     ${place.partition}:${place.offset} of ${letters.topic}, written at ${instant(letter.record.timestampMs)}`,
+    `letter     ${placeText(at)} of ${letters.topic}, written at ${instant(letter.record.timestampMs)}`,
     `record     offset ${letter.origin.offset} of partition ${letter.origin.partition} of ${letter.origin.topic}${letter.timestampMs === undefined ? '' : `, of ${instant(letter.timestampMs)}`}`,
     `job        ${letter.jobId}`,
     `handler    ${letter.handler}`,
-    `fault      ${letter.faultClass}, after ${letter.attempt} attempts: ${letter.error}`,
+    `round      ${letter.round}`,
+    ...(letter.edited === undefined
+      ? []
+      : [
+          `edited     from letter ${placeText(letter.edited.of)} by ${plainText(letter.edited.by)}${letter.edited.note === '' ? '' : `: ${plainText(letter.edited.note)}`}`,
+        ]),
+    `fault      ${letter.faultClass}, after ${letter.attempt} attempts: ${plainText(letter.error)}`,
     `key        ${shownText(shownBytes(letter.record.key))}`,
     `value      ${letter.form === 'pointer' ? '(too large for the dead-letter topic: read it at its own place)' : shownText(value)}`,
     ...letter.record.headers.map(([name, bytes]) => `header     ${name} = ${shownText(shownBytes(bytes))}`),

@@ -2,23 +2,30 @@
 import { randomUUID } from 'node:crypto';
 import type { JobRequested } from '@tidemark/contracts';
 import { type SubmitAnswer, submitJob, windowLines } from '@tidemark/control';
-import { newRequest, OnExhausted, OnLost, Ordering, WindowRefusal } from '@tidemark/jobs';
+import type { Connections } from '@tidemark/control/connect';
+import { newRequest, OnExhausted, OnLost, Ordering, TargetRefusal, WindowRefusal } from '@tidemark/jobs';
 import { assertNever } from '@tidemark/keyspace';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { count, int32 } from '../arguments.ts';
-import { actor, type Context, withConnections } from '../context.ts';
+import { actor, type Context, withConnections, withFloorSight } from '../context.ts';
 import { ExitCode, fail } from '../exit-code.ts';
 import { jobJson, stateText } from '../job-output.ts';
 import { printOne } from '../output.ts';
 import type { CommonOptions, Registrar } from '../registrar.ts';
-import { exitCodeOfRefusal, FROM_HELP, orFail, TO_HELP, windowJson } from './window.ts';
+import { type PreviewCliOptions, previewJson, previewLines, previewOf, withPreviewOptions } from '../window-preview.ts';
+import { exitCodeOfRefusal, FROM_HELP, orFail, TO_HELP } from './window.ts';
 
-interface SubmitCliOptions extends Pick<CommonOptions, 'dryRun'> {
+interface SubmitCliOptions extends RequestCliOptions, PreviewCliOptions, Pick<CommonOptions, 'dryRun'> {
+  readonly id?: string;
+  readonly to: string;
+  readonly wait: boolean;
+}
+
+/** What a job asks for, whoever asks. */
+export interface RequestCliOptions {
   readonly topic: string;
   readonly handler: string;
-  readonly id?: string;
   readonly from: string;
-  readonly to: string;
   readonly ordering: string;
   readonly chunk: number;
   readonly chunkBytes: number;
@@ -38,7 +45,6 @@ interface SubmitCliOptions extends Pick<CommonOptions, 'dryRun'> {
   readonly note: string;
   readonly acceptDuplicates: boolean;
   readonly allowUnknownHandler: boolean;
-  readonly wait: boolean;
 }
 
 /** A word without a blank needs no quotes on a command line. */
@@ -47,12 +53,59 @@ const ON_EXHAUSTED = { 'dead-letter': OnExhausted.deadLetter, suspend: OnExhaust
 const DEFAULTS = newRequest({ jobId: '', topic: '', handler: '' });
 
 export function registerSubmit(job: Command, { command, run }: Registrar): void {
-  const submit = command(job, 'submit', 'request a traversal of a window of a topic by a handler', ['dryRun'])
+  const submit = command(job, 'submit', 'request a traversal of a window of a topic by a handler', ['dryRun']).option(
+    '--id <id>',
+    'the same id with the same content is the same job; drawn when left out',
+  );
+  withRequestOptions(submit)
+    .option('--to <place>', TO_HELP, DEFAULTS.to)
+    .option('--no-wait', 'do not wait until the window is pinned');
+  withPreviewOptions(submit);
+  run(submit, async (context, _: [], options: SubmitCliOptions) =>
+    withConnections(context, async (connections) => {
+      const { id = `job-${randomUUID()}`, to } = options;
+      const request = { ...requestOf(id, options), to };
+      if (options.dryRun) return tellPlanned(context, connections, { request, options });
+      if (options.count || options.recordsPerSecond !== undefined)
+        fail(ExitCode.usage, '--count and --records-per-second tell what a job would take: they need --dry-run');
+      const answer = await submitJob(connections, request, {
+        allowUnknownHandler: options.allowUnknownHandler,
+        signal: context.terminal.signal,
+        ...(options.wait ? {} : { answerTimeoutMs: 0 }),
+      });
+      return tellSubmitted(context, request, answer);
+    }),
+  );
+}
+
+/** Asks everything that a submit asks, and the log and the floors besides; writes nothing. */
+function tellPlanned(
+  context: Context,
+  connections: Connections,
+  { request, options }: { readonly request: JobRequested; readonly options: SubmitCliOptions },
+): Promise<ExitCode> {
+  const { allowUnknownHandler } = options;
+  const { jobId, handler, topic, rate } = request;
+  return withFloorSight(context, async (sight) => {
+    const floors = sight.kind === 'known' ? sight.floors : undefined;
+    const answer = await submitJob(connections, request, { allowUnknownHandler, dryRun: true, floors });
+    if (answer.kind !== 'dry run') return tellSubmitted(context, request, answer);
+    const { plan, ranges } = answer;
+    const timed = await previewOf(context, connections, { plan, floors: sight, options, handler, ratePerSecond: rate });
+    printOne(context.terminal, context.format, { jobId, dryRun: true, ranges, ...previewJson(timed) }, () => [
+      `would cover ${timed.preview.sum.offsets} offsets of ${topic} in ${ranges} ranges; nothing was requested`,
+      ...previewLines(timed),
+    ]);
+    return ExitCode.ok;
+  });
+}
+
+/** Those of `RequestCliOptions`. */
+export function withRequestOptions(command: Command): Command {
+  return command
     .requiredOption('--topic <name>', 'whose records')
     .requiredOption('--handler <name>', 'what to do with each')
-    .option('--id <id>', 'the same id with the same content is the same job; drawn when left out')
     .option('--from <place>', FROM_HELP, DEFAULTS.from)
-    .option('--to <place>', TO_HELP, DEFAULTS.to)
     .addOption(
       new Option('--ordering <kind>', 'what must not run at the same time within a chunk')
         .choices(Object.values(Ordering))
@@ -98,20 +151,7 @@ export function registerSubmit(job: Command, { command, run }: Registrar): void 
     .option('--priority <number>', 'larger goes first', int32({ min: -(2 ** 31) }), DEFAULTS.priority)
     .option('--note <text>', 'why; kept with the job and in the audit trail', '')
     .option('--accept-duplicates', 'run a handler that is not idempotent', false)
-    .option('--allow-unknown-handler', 'wait for a worker that knows the handler', false)
-    .option('--no-wait', 'do not wait until the window is pinned');
-  run(submit, async (context, _: [], options: SubmitCliOptions) =>
-    withConnections(context, async (connections) => {
-      const request = requestOf(options);
-      const answer = await submitJob(connections, request, {
-        allowUnknownHandler: options.allowUnknownHandler,
-        dryRun: options.dryRun,
-        signal: context.terminal.signal,
-        ...(options.wait ? {} : { answerTimeoutMs: 0 }),
-      });
-      return tellSubmitted(context, request, answer);
-    }),
-  );
+    .option('--allow-unknown-handler', 'wait for a worker that knows the handler', false);
 }
 
 /** The help of an option cannot write a bigint by itself. */
@@ -119,14 +159,14 @@ function limit(flags: string, description: string, byDefault: bigint): Option {
   return new Option(flags, description).argParser(count).default(byDefault, byDefault.toString());
 }
 
-function requestOf(options: SubmitCliOptions): JobRequested {
+/** Up to now, unless the caller says otherwise. */
+export function requestOf(jobId: string, options: RequestCliOptions): JobRequested {
   return newRequest({
-    jobId: options.id ?? `job-${randomUUID()}`,
+    jobId,
     topic: options.topic,
     handler: options.handler,
     parameters: options.param,
     from: options.from,
-    to: options.to,
     ordering: options.ordering,
     chunkRecords: options.chunk,
     chunkBytes: options.chunkBytes,
@@ -157,19 +197,11 @@ export function tellSubmitted({ terminal, format }: Context, request: JobRequest
       ]);
       return ExitCode.ok;
     }
-    case 'dry run': {
-      const offsets = answer.plan.partitions.reduce((sum, { start, end }) => sum + (end - start), 0n);
-      printOne(
-        terminal,
-        format,
-        { jobId, dryRun: true, ranges: answer.ranges, offsets, window: windowJson(answer.plan) },
-        () => [
-          `would cover ${offsets} offsets of ${request.topic} in ${answer.ranges} ranges; nothing was requested`,
-          ...windowLines(answer.plan.partitions),
-        ],
-      );
+    case 'dry run':
+      printOne(terminal, format, { jobId, dryRun: true, ranges: answer.ranges }, () => [
+        `would be ${answer.ranges} ranges of ${request.topic}; nothing was requested`,
+      ]);
       return ExitCode.ok;
-    }
     case 'requested':
       printOne(terminal, format, { jobId, state: 'REQUESTED' }, () => [`${jobId}  requested`]);
       return ExitCode.ok;
@@ -182,6 +214,8 @@ export function tellSubmitted({ terminal, format }: Context, request: JobRequest
       return fail(exitCodeOfReason(answer.state.reason), `job ${jobId} was refused: ${answer.state.reason}`);
     case 'invalid':
       return fail(ExitCode.usage, answer.faults.join('; '));
+    case 'target refused':
+      return fail(exitCodeOfReason(`${answer.code}:`), answer.reason);
     case 'unknown handler':
       return fail(ExitCode.notFound, unknownHandler(request.handler, answer.known));
     case 'not idempotent':
@@ -209,16 +243,18 @@ function unknownHandler(handler: string, known: readonly string[]): string {
   return `no worker has announced a handler ${handler} (${others}); "tidemark worker --handlers FILE" runs one, --allow-unknown-handler waits for it`;
 }
 
-function parameter(text: string, before: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+/** Parses `--param`, which may be repeated. */
+export function parameter(text: string, before: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
   if (name === undefined || value === undefined) throw new InvalidArgumentError('It must be name=value.');
   return { ...before, [name]: value };
 }
 
 /** The distributor names what is wrong by a code in front. */
-function exitCodeOfReason(reason: string): ExitCode {
+export function exitCodeOfReason(reason: string): ExitCode {
   const code = /^([A-Z_]+):/.exec(reason)?.[1];
-  if (code === 'TOPIC_NOT_FOUND') return ExitCode.notFound;
+  if (code === 'TOPIC_NOT_FOUND' || code === TargetRefusal.missing) return ExitCode.notFound;
+  if (code === TargetRefusal.partitions || code === TargetRefusal.own) return ExitCode.usage;
   const refusal = Object.values(WindowRefusal).find((known) => known === code);
   return refusal === undefined ? ExitCode.failed : exitCodeOfRefusal(refusal);
 }

@@ -1,6 +1,6 @@
 /** `tidemark job …`: submit, look at, wait for and steer jobs. */
 
-import type { JobState } from '@tidemark/contracts';
+import { type JobState, jsonText } from '@tidemark/contracts';
 import {
   awaitState,
   createPaceMeter,
@@ -24,7 +24,6 @@ import { seconds } from '../arguments.ts';
 import { type Context, withConnections, withLog } from '../context.ts';
 import { ExitCode, fail } from '../exit-code.ts';
 import { jobColumns, jobJson, jobLines, jobSummaryJson, stateText, unknownJob } from '../job-output.ts';
-import { jsonText } from '../json-text.ts';
 import { WAIT_TOLD_AFTER_MS } from '../limits.ts';
 import { Format, printOne, printRows } from '../output.ts';
 import type { Registrar } from '../registrar.ts';

@@ -1,4 +1,6 @@
 /** `tidemark relay rebase`: shows what a new position would skip and send, and with `--apply` writes it. */
+
+import { jsonText } from '@tidemark/contracts';
 import { parseWindow } from '@tidemark/jobs';
 import { type Logger, silentLogger } from '@tidemark/observability';
 import { faultsOf, rebaseCommand, sumFates, UnknownRows } from '@tidemark/outbox';
@@ -6,7 +8,6 @@ import type { ExtraEvent, RebaseReport } from '@tidemark/relay';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Context } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
-import { jsonText } from '../json-text.ts';
 import { EXTRA_EVENTS_SHOWN_MAX } from '../limits.ts';
 import { withOutbox } from '../outbox.ts';
 import { instant, printOne } from '../output.ts';

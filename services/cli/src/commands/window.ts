@@ -1,53 +1,63 @@
-/** `tidemark window TOPIC`: what a window resolves to, without a job. */
-import { planWindow, type WindowPlan, windowLines } from '@tidemark/control';
+/** `tidemark window TOPIC`: what a window resolves to, holds, takes and keeps, without a job. */
+import { type PlannedWindow, planWindow, type WindowPlan } from '@tidemark/control';
 import { WindowRefusal } from '@tidemark/jobs';
 import { assertNever } from '@tidemark/keyspace';
 import type { Command } from 'commander';
-import { withLog } from '../context.ts';
+import { withFloorSight, withLog } from '../context.ts';
 import { ExitCode, fail } from '../exit-code.ts';
-import { printRows } from '../output.ts';
+import { Format, printOne, printRows } from '../output.ts';
 import type { Registrar } from '../registrar.ts';
+import {
+  type PreviewCliOptions,
+  partitionsJson,
+  previewJson,
+  previewLines,
+  previewOf,
+  withPreviewOptions,
+} from '../window-preview.ts';
 
 export const FROM_HELP = 'earliest | now | instant with zone | epoch ms | p:offset,… | after:JOB';
 export const TO_HELP = 'now | instant with zone | epoch ms | p:offset,… (last one, included)';
 
-export type PlannedWindow = Extract<WindowPlan, { readonly kind: 'planned' }>;
+interface WindowCliOptions extends PreviewCliOptions {
+  readonly from: string;
+  readonly to: string;
+  readonly handler?: string;
+}
 
 export function registerWindow(program: Command, { command, run }: Registrar): void {
-  const window = command(program, 'window <topic>', 'show what a window resolves to, per partition')
+  const window = command(program, 'window <topic>', 'show what a window holds, takes and keeps; nothing is created')
     .option('--from <place>', FROM_HELP, 'earliest')
-    .option('--to <place>', TO_HELP, 'now');
-  run(window, async (context, [topic]: [string], options: { readonly from: string; readonly to: string }) => {
-    const plan = await withLog(context, ['kafka', ...neededFor(options.from)], async ({ cluster, jobLog }) =>
-      orFail(await planWindow({ catalog: cluster.catalog, states: () => jobLog.states() }, { topic, ...options })),
-    );
+    .option('--to <place>', TO_HELP, 'now')
+    .option('--handler <name>', 'whose newest finished job tells the pace');
+  withPreviewOptions(window);
+  run(window, async (context, [topic]: [string], options: WindowCliOptions) => {
     const { terminal, format } = context;
-    if (format !== 'table') {
-      printRows(terminal, format, { rows: windowJson(plan), columns: [], none: '' });
-      return;
-    }
-    terminal.out(`topic ${plan.topic.topic}, id ${plan.topic.topicId}; covered is start < offset <= end`);
-    for (const line of windowLines(plan.partitions)) terminal.out(line);
+    const { from, to, handler } = options;
+    const timed = await withLog(context, ['kafka', ...neededFor(options)], (connections) =>
+      withFloorSight(context, async (sight) => {
+        const parts = {
+          catalog: connections.cluster.catalog,
+          states: () => connections.jobLog.states(),
+          floors: sight.kind === 'known' ? sight.floors : undefined,
+        };
+        const plan = orFail(await planWindow(parts, { topic, from, to }));
+        return previewOf(context, connections, { plan, floors: sight, options, handler, ratePerSecond: 0 });
+      }),
+    );
+    if (format === Format.jsonl)
+      printRows(terminal, format, { rows: partitionsJson(timed.preview), columns: [], none: '' });
+    else
+      printOne(terminal, format, previewJson(timed), () => [
+        `topic ${topic}, id ${timed.preview.topic.topicId}`,
+        ...previewLines(timed),
+      ]);
   });
 }
 
-/** Only a window after another job needs to know the jobs. */
-function neededFor(from: string): readonly 'registry'[] {
-  return from.startsWith('after:') ? ['registry'] : [];
-}
-
-export function windowJson(plan: PlannedWindow): readonly object[] {
-  return plan.partitions.map(({ partition, start, end, logStartOffset, highWatermark, clamped }) => ({
-    topic: plan.topic.topic,
-    topicId: plan.topic.topicId,
-    partition,
-    start,
-    end,
-    offsets: end - start,
-    logStartOffset,
-    highWatermark,
-    clamped,
-  }));
+/** Only a window after another job, or a pace of one, needs to know the jobs. */
+export function neededFor({ from, handler }: Pick<WindowCliOptions, 'from' | 'handler'>): readonly 'registry'[] {
+  return from.startsWith('after:') || handler !== undefined ? ['registry'] : [];
 }
 
 /** The planned window, or the command ends with what is wrong with it. */

@@ -2,7 +2,7 @@
 import type { JobState } from '@tidemark/contracts';
 import { type RangeView, settledUpTo, waitingOfRanges } from '@tidemark/control';
 import type { LostInterval } from '@tidemark/cursors';
-import { identityOfJob } from '@tidemark/jobs';
+import { identityOfJob, shownParameters } from '@tidemark/jobs';
 import { explainedOffsets, sumCounters, toOffset } from '@tidemark/keyspace';
 import type { Sight } from '../collect/collector.ts';
 import { knownValue } from '../collect/feed.ts';
@@ -35,7 +35,7 @@ export function jobDetailView(sight: Sight, state: JobState, { source, ranges }:
     topicId: pin?.topicId ?? null,
     unsentKeys: (pin?.unsentKeys ?? 0n).toString(),
     unsent: (pin?.unsent ?? []).map(({ key, position, reason }) => ({ key, position: position.toString(), reason })),
-    parameters: { ...request.parameters },
+    parameters: shownParameters(request.parameters),
     settings: {
       ordering: request.ordering,
       chunkRecords: request.chunkRecords,

@@ -173,7 +173,7 @@ export function floorScenarios(where: string, rigOf: RigOf): void {
   });
 }
 
-async function placeOf(rig: Rig, topic: string): Promise<FloorPlace> {
+export async function placeOf(rig: Rig, topic: string): Promise<FloorPlace> {
   const found = await rig.parts.cluster.catalog.describe(topic);
   return { topic, topicId: found?.topicId ?? raise('the topic is gone'), partition: 0 };
 }

@@ -8,6 +8,8 @@ import {
   type JobState,
   readRecord,
   SchemaName,
+  type SeriesDefinition,
+  type SeriesState,
 } from '@tidemark/contracts';
 import type {
   AdvanceAnswer,
@@ -88,10 +90,11 @@ export class Rig {
   readonly jobLog: JobLog;
   readonly #distributors: Distributor[] = [];
   readonly #states = new Map<string, JobState>();
+  readonly #series = new Map<string, SeriesState>();
   readonly #watchers = new Set<() => void>();
   readonly #following = new AbortController();
   readonly #announcing: NodeJS.Timeout[] = [];
-  #followed: Promise<void> | undefined;
+  #followed: Promise<unknown> | undefined;
   #sequence = 0n;
 
   constructor(parts: RigParts) {
@@ -110,7 +113,14 @@ export class Rig {
       for (const watcher of this.#watchers) watcher();
     };
     // A test that breaks the topic breaks this reader, too; it then does not wait for states.
-    this.#followed ??= this.jobLog.follow(onState, this.#following.signal).catch(() => undefined);
+    const onSeries = (state: SeriesState): void => {
+      this.#series.set(state.series, state);
+      for (const watcher of this.#watchers) watcher();
+    };
+    this.#followed ??= Promise.allSettled([
+      this.jobLog.follow(onState, this.#following.signal),
+      this.jobLog.followSeries(onSeries, this.#following.signal),
+    ]);
     return distributor;
   }
 
@@ -147,15 +157,48 @@ export class Rig {
     return whole.commandId;
   }
 
+  /** Every hour, unless it says otherwise. Returns the id of the order. */
+  async createSeries(
+    series: string,
+    request: Partial<JobRequested> & Pick<RequestFields, 'topic'>,
+    schedule: Partial<SeriesDefinition> = {},
+  ): Promise<string> {
+    const template = newRequest({ jobId: series, handler: 'count', ...request });
+    const definition = { request: template, cron: '', zone: 'UTC', everyMs: 3_600_000n, ...schedule };
+    return this.orderSeries(series, 'create', definition);
+  }
+
+  async orderSeries(series: string, order: string, definition: SeriesDefinition | null = null): Promise<string> {
+    const orderId = randomUUID();
+    const by = { reason: 'a test', actor: 'tester' };
+    await this.jobLog.orderSeries({ formatVersion: 1, orderId, series, order, definition, ...by });
+    return orderId;
+  }
+
+  /** The newest durable state of a series, as soon as it is as wanted. */
+  seriesState(series: string, fits: (state: SeriesState) => boolean = () => true): Promise<SeriesState> {
+    return this.#found(() => {
+      const state = this.#series.get(series);
+      return state !== undefined && fits(state) ? state : undefined;
+    });
+  }
+
   /** The newest durable state, as soon as it is as wanted. */
   state(jobId: string, wanted: string | ((state: JobState) => boolean)): Promise<JobState> {
     const fits = typeof wanted === 'string' ? (state: JobState) => state.state === wanted : wanted;
+    return this.#found(() => {
+      const state = this.#states.get(jobId);
+      return state !== undefined && fits(state) ? state : undefined;
+    });
+  }
+
+  #found<Found>(find: () => Found | undefined): Promise<Found> {
     return new Promise((resolve) => {
       const look = (): void => {
-        const state = this.#states.get(jobId);
-        if (state === undefined || !fits(state)) return;
+        const found = find();
+        if (found === undefined) return;
         this.#watchers.delete(look);
-        resolve(state);
+        resolve(found);
       };
       this.#watchers.add(look);
       look();

@@ -9,6 +9,7 @@ import { pinScenarios } from './pin-scenarios.ts';
 import { replicaScenarios } from './replica-scenarios.ts';
 import { requestScenarios } from './request-scenarios.ts';
 import { Rig, type RigParts } from './rig.ts';
+import { seriesScenarios } from './series-scenarios.ts';
 import { splitScenarios } from './split-scenarios.ts';
 import { steeredSuccessionScenarios } from './steered-succession-scenarios.ts';
 import { steeringScenarios } from './steering-scenarios.ts';
@@ -34,6 +35,7 @@ export function distributorScenarios(where: string, makeParts: () => Promise<Rig
   parkedScenarios(where, rigOf);
   splitScenarios(where, rigOf);
   replicaScenarios(where, rigOf);
+  seriesScenarios(where, rigOf);
   caseScenarios(where, rigOf);
   manyScenarios(where, rigOf, many);
 }

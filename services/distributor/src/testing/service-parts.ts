@@ -9,14 +9,13 @@ import {
 import { jobTopics } from '@tidemark/jobs';
 import { createKafkaCluster } from '@tidemark/log/kafka';
 import {
+  addPartitions,
   beginTransaction,
   deleteTopic,
-  kafkaClient,
   produce,
   services,
   uniqueName,
   uniqueNamespace,
-  waitFor,
 } from '@tidemark/testkit';
 import { Redis } from 'ioredis';
 import type { RigParts } from './rig.ts';
@@ -73,16 +72,7 @@ export async function createServiceParts(
       };
     },
     addPartitions: async (topic, partitions, values) => {
-      const admin = kafkaClient({ kafka: endpoints.kafka }).admin();
-      const count = Math.max(...partitions) + 1;
-      await admin.connect();
-      await admin.createPartitions({ topicPartitions: [{ topic, count }] });
-      await admin.disconnect();
-      // A busy broker knows them late, and what is sent to a partition that it does not know is lost in silence.
-      await waitFor(`the new partitions of ${topic}`, async () => {
-        const found = await cluster.catalog.describe(topic);
-        return found?.partitionCount === count && (await cluster.catalog.offsets(found)).length === count;
-      });
+      await addPartitions(topic, Math.max(...partitions) + 1, { kafka: endpoints.kafka });
       const messages = values.map((value) => ({ value }));
       for (const partition of partitions) await produce(topic, messages, { partition, kafka: endpoints.kafka });
     },

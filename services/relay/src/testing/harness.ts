@@ -161,19 +161,6 @@ export async function limitRecords(topic: string, bytes: number): Promise<void> 
   }
 }
 
-/** Returns when whoever asks is told so. */
-export async function growTopic({ cluster }: RelayTest, topic: string, count: number): Promise<void> {
-  const admin = kafkaClient().admin();
-  await admin.connect();
-  try {
-    await admin.createPartitions({ topicPartitions: [{ topic, count }] });
-  } finally {
-    await admin.disconnect();
-  }
-  const isTold = async () => (await cluster.catalog.describe(topic))?.partitionCount === count;
-  await waitFor(`${topic} to have ${count} partitions`, isTold);
-}
-
 /** The relay as a process of its own, ended with the test. */
 export function spawnRelay(namespace: string, settings: Readonly<Record<string, string>> = {}): SpawnedProgram {
   const env = { ...environmentOf(namespace), TIDEMARK_LEASE_TTL_MS: '1000', ...settings };

@@ -23,8 +23,14 @@ export interface GuardRigParts {
   readonly floors: FloorStore;
   readonly namespace: string;
   newTopic(partitionCount: number, configs?: Readonly<Record<string, string>>): Promise<string>;
+  /** As anybody may write them, who knows of partitions that were added a moment ago. */
+  append(topic: string, partition: number, values: readonly string[]): Promise<void>;
   /** Writes the values in a transaction that stays open until the returned function is called. */
   openTransaction(topic: string, values: readonly string[]): Promise<() => Promise<void>>;
+  /** As a consumer group whose members are away. */
+  commitOffset(group: string, topic: string, partition: number, offset: bigint): Promise<void>;
+  deleteTopic(topic: string): Promise<void>;
+  addPartitions(topic: string, partitionCount: number): Promise<void>;
   loseStore(): Promise<void>;
   close(): Promise<void>;
 }
@@ -35,6 +41,9 @@ const LEASE_TTL_MS = 600_000;
 
 /** Without limits of the broker's own. */
 export const OURS = { 'retention.ms': '-1', 'retention.bytes': '-1' };
+
+/** A record that was written a moment ago is older than nothing, also when the clock has not ticked since. */
+const aMomentLater = (): number => Date.now() + 1_000;
 
 export class GuardRig {
   readonly parts: GuardRigParts;
@@ -60,11 +69,15 @@ export class GuardRig {
     return distributor;
   }
 
-  guardParts(policies: readonly RetentionPolicy[], floors: FloorStore = this.parts.floors): GuardParts {
+  guardParts(
+    policies: readonly RetentionPolicy[],
+    changed: Partial<Pick<GuardParts, 'floors' | 'groups' | 'holds' | 'repairs' | 'nowMs'>> = {},
+  ): GuardParts {
     const { cluster } = this.parts;
     const log = { jobs: this.jobLog, marks: createMarkLog(this.parts) };
     const counted = { openReader: () => cluster.openReader(), catalog: this.#counting(cluster.catalog) };
-    return { cluster: counted, floors, ...log, policies, name: 'a test', nowMs: Date.now };
+    const { floors } = this.parts;
+    return { cluster: counted, floors, ...log, policies, name: 'a test', nowMs: aMomentLater, ...changed };
   }
 
   #counting(catalog: LogCatalog): LogCatalog {
@@ -74,6 +87,9 @@ export class GuardRig {
       offsetsAt: (topic, timestampMs) => catalog.offsetsAt(topic, timestampMs),
       ensure: (spec) => catalog.ensure(spec),
       settings: (topic, names) => catalog.settings(topic, names),
+      changeSettings: (topic, settings) => catalog.changeSettings(topic, settings),
+      committedOffsets: (group, topic) => catalog.committedOffsets(group, topic),
+      disks: (topics) => catalog.disks(topics),
       deleteRecordsBefore: (source, offset) => {
         this.deletions += 1;
         return catalog.deleteRecordsBefore(source, offset);
@@ -164,17 +180,24 @@ export class GuardRig {
     });
   }
 
-  async produce(topic: string, partition: number, count: number, bytes = 1): Promise<void> {
-    const writer = await this.parts.cluster.openWriter();
-    const value = Buffer.alloc(bytes, 'x');
-    await writer.append(Array.from({ length: count }, () => ({ topic, partition, key: null, value })));
-    await writer.close();
+  produce(topic: string, partition: number, count: number, bytes = 1): Promise<void> {
+    return this.parts.append(
+      topic,
+      partition,
+      Array.from({ length: count }, () => 'x'.repeat(bytes)),
+    );
   }
 
   async describe(topic: string): Promise<TopicDescription> {
     const found = await this.parts.cluster.catalog.describe(topic);
     if (found === undefined) throw new Error(`topic ${topic} is gone`);
     return found;
+  }
+
+  /** As anybody with the right may do it, or the broker itself. */
+  async removeBehindOurBack(topic: string, partition: number, before: bigint): Promise<void> {
+    const source = { topic, topicId: (await this.describe(topic)).topicId, partition };
+    await this.parts.cluster.catalog.deleteRecordsBefore(source, toOffset(before));
   }
 
   async logStarts(topic: string): Promise<readonly Offset[]> {

@@ -5,6 +5,7 @@ import { runCycle } from '../cycle.ts';
 import { GuardRig, type GuardRigParts } from './guard-rig.ts';
 
 const EVERYTHING = { ageMs: 0, bytes: undefined };
+const A_DAY_MS = 86_400_000;
 const A_WEEK = { ageMs: 7 * 86_400_000 };
 
 export function guardScenarios(where: string, makeParts: () => Promise<GuardRigParts>): void {
@@ -126,6 +127,170 @@ export function guardScenarios(where: string, makeParts: () => Promise<GuardRigP
       expect(byTopic.get(drifting)).toMatchObject({ outcome: 'cut', cutOffsets: 10n });
       expect([...report.drift]).toEqual([[drifting, ['retention.ms is 86400000, not -1']]]);
       expect(await rig.parts.cluster.catalog.describe('no-such-topic')).toBeUndefined();
+    });
+
+    it('a named group holds what it has not committed, and one that never committed holds everything', async () => {
+      const topic = await rig.parts.newTopic(2);
+      for (const partition of [0, 1]) await rig.produce(topic, partition, 50);
+      await rig.distribute();
+      await rig.finish(await rig.submit({ topic }));
+      const group = `billing-${topic}`;
+      const groups = new Map([[topic, [group]]]);
+      const cycle = () => runCycle(rig.guardParts([{ topic, ...EVERYTHING }], { groups }));
+      await rig.parts.commitOffset(group, topic, 0, 20n);
+      const holder = `group ${group}`;
+      const first = await cycle();
+      expect(first.partitions).toMatchObject([
+        { outcome: 'cut', cutOffsets: 20n, floor: 20n, holder, heldOffsets: 30n },
+        {
+          outcome: 'held',
+          holder,
+          heldOffsets: 50n,
+          reason: expect.stringContaining(`committed nothing in ${topic}/1`),
+        },
+      ]);
+      expect(await rig.logStarts(topic)).toEqual([20n, 0n]);
+      await rig.parts.commitOffset(group, topic, 0, 50n);
+      await rig.parts.commitOffset(group, topic, 1, 501n);
+      const second = await cycle();
+      expect(second.partitions).toMatchObject([
+        { outcome: 'cut', cutOffsets: 30n },
+        { outcome: 'beyond_log', reason: expect.stringContaining(`${holder} is at 501, the log ends at 50`) },
+      ]);
+      expect(await rig.logStarts(topic)).toEqual([50n, 0n]);
+    });
+
+    it('settings that let the broker cut are set to ours when it may, once, and no others', async () => {
+      const topic = await rig.parts.newTopic(1, { 'retention.ms': '86400000', 'segment.ms': '777000' });
+      await rig.distribute();
+      const cycle = () => runCycle(rig.guardParts([{ topic, ...A_WEEK, bytes: undefined }], { repairs: true }));
+      const repaired = ['retention.ms is 86400000, not -1'];
+      expect(await cycle()).toMatchObject({ drift: new Map(), repaired: new Map([[topic, repaired]]) });
+      await rig.until('the broker to show it', async () => {
+        const settings = await rig.parts.cluster.catalog.settings(topic, ['retention.ms', 'segment.ms']);
+        return settings.get('retention.ms') === '-1' && settings.get('segment.ms') === '777000';
+      });
+      expect(await cycle()).toMatchObject({ drift: new Map(), repaired: new Map() });
+    });
+
+    it('B1: records that somebody else removes are named once, exactly, with who needed them, by whichever guard', async () => {
+      const topic = await rig.parts.newTopic(2);
+      for (const partition of [0, 1]) await rig.produce(topic, partition, 100);
+      await rig.removeBehindOurBack(topic, 1, 5n);
+      await rig.distribute();
+      const jobId = await rig.submit({ topic, from: '0:10,1:5', to: '0:79,1:99' });
+      await rig.settle(jobId, { partition: 0, to: 19n });
+      await rig.settle(jobId, { partition: 1, to: 99n });
+      await rig.floorsAre(topic, [20n, 100n]);
+      const removals = async () => (await rig.cycle(topic, A_WEEK)).partitions.map((each) => each.removals);
+      // What had gone before the first look is nobody's concern.
+      expect(await removals()).toEqual([[], []]);
+      await rig.removeBehindOurBack(topic, 0, 50n);
+      await rig.removeBehindOurBack(topic, 1, 8n);
+      const needed = [{ holder: jobId, from: 20n, to: 50n }];
+      expect(await removals()).toMatchObject([
+        [{ from: 0n, to: 50n, needed, isNew: true }],
+        [{ from: 5n, to: 8n, needed: [], isNew: true }],
+      ]);
+      expect(await removals()).toMatchObject([[{ from: 0n, to: 50n, needed, isNew: false }], []]);
+    });
+
+    it('a job that holds too long is named, and then its floor is released for good, also after the store was lost', async () => {
+      const topic = await rig.parts.newTopic(1);
+      await rig.produce(topic, 0, 100);
+      const distributor = await rig.distribute();
+      const jobId = await rig.submit({ topic });
+      await rig.settle(jobId, { partition: 0, to: 19n });
+      await rig.floorsAre(topic, [20n]);
+      const holds = new Map([[topic, { alarmMs: A_DAY_MS, releaseMs: 3 * A_DAY_MS }]]);
+      const cycleIn = async (days: number) => {
+        const nowMs = () => Date.now() + days * A_DAY_MS;
+        return (await runCycle(rig.guardParts([{ topic, ...EVERYTHING }], { holds, nowMs }))).partitions;
+      };
+      // A little later, so that no record is as young as the clock.
+      const [before] = await cycleIn(0.1);
+      expect(before).toMatchObject({ outcome: 'cut', cutOffsets: 20n });
+      expect([before?.overdue, before?.releases]).toEqual([undefined, undefined]);
+      const overdue = [{ holder: jobId, floor: 20n }];
+      const [late] = await cycleIn(2);
+      expect(late).toMatchObject({ outcome: 'held', overdue });
+      expect(late?.releases).toBeUndefined();
+      const release = { holder: jobId, fromOffset: 20n };
+      expect(await cycleIn(4)).toMatchObject([
+        { outcome: 'cut', cutOffsets: 80n, releases: [{ ...release, isNew: true }] },
+      ]);
+      expect(await rig.logStarts(topic)).toEqual([100n]);
+      // What is durable counts, whatever the clock and the store say.
+      await distributor.stop('a test');
+      await rig.parts.loseStore();
+      await rig.distribute();
+      await rig.floorsAre(topic, [20n]);
+      await rig.produce(topic, 0, 10);
+      expect(await cycleIn(0.1)).toMatchObject([
+        { outcome: 'cut', cutOffsets: 10n, releases: [{ ...release, isNew: false }] },
+      ]);
+      expect(await rig.logStarts(topic)).toEqual([110n]);
+    });
+
+    it('a job that is not released holds the log beside one that is', async () => {
+      const topic = await rig.parts.newTopic(1);
+      await rig.produce(topic, 0, 100);
+      await rig.distribute();
+      const first = await rig.submit({ topic });
+      const pinnedAt = async (jobId: string) => Number((await rig.state(jobId, () => true)).pin?.pinnedAtMs);
+      const older = await pinnedAt(first);
+      await rig.until('a later millisecond', async () => Date.now() > older);
+      const second = await rig.submit({ topic, from: '0:60' });
+      const younger = await pinnedAt(second);
+      // So that the time of the first one is over, and that of the second one just is not.
+      const holds = new Map([[topic, { alarmMs: 0, releaseMs: Math.max(0, younger - older - 1) }]]);
+      const nowMs = () => younger;
+      const [seen] = (await runCycle(rig.guardParts([{ topic, ...EVERYTHING }], { holds, nowMs }))).partitions;
+      expect(seen).toMatchObject({ outcome: 'cut', cutOffsets: 60n, holder: second });
+      expect(seen?.releases).toMatchObject([{ holder: first, fromOffset: 0n }]);
+      expect(await rig.logStarts(topic)).toEqual([60n]);
+    });
+
+    it('B3: a guarded topic that was deleted stays away, however often it is looked after', async () => {
+      const topic = await rig.parts.newTopic(1);
+      await rig.produce(topic, 0, 10);
+      await rig.distribute();
+      await rig.finish(await rig.submit({ topic, to: '0:4' }));
+      const groups = new Map([[topic, ['billing']]]);
+      const cycle = () => runCycle(rig.guardParts([{ topic, ...EVERYTHING }], { groups, repairs: true }));
+      await cycle();
+      await rig.parts.deleteTopic(topic);
+      const gone = async () => (await rig.parts.cluster.catalog.describe(topic)) === undefined;
+      await rig.until('the topic to be gone', gone);
+      for (let round = 0; round < 3; round++)
+        expect((await cycle()).partitions).toMatchObject([{ outcome: 'refused', reason: 'the topic does not exist' }]);
+      expect(await gone()).toBe(true);
+    });
+
+    it('B4: partitions that were added under a job are left alone until a job has covered them and is done', async () => {
+      const topic = await rig.parts.newTopic(2);
+      for (const partition of [0, 1]) await rig.produce(topic, partition, 50);
+      await rig.distribute();
+      const first = await rig.submit({ topic });
+      await rig.parts.addPartitions(topic, 4);
+      await rig.until('the partitions', async () => (await rig.describe(topic)).partitionCount === 4);
+      for (const partition of [2, 3]) await rig.produce(topic, partition, 10);
+      await rig.finish(first);
+      await rig.floorsAre(topic, [undefined, undefined]);
+      expect(await rig.outcomes(topic)).toEqual(['cut', 'cut', 'unread', 'unread']);
+      const next = await rig.submit({ topic, from: `after:${first}` });
+      expect((await rig.state(next, () => true)).pin?.partitions).toMatchObject([
+        { start: 49n },
+        { start: 49n },
+        { start: -1n, end: 9n },
+        { start: -1n, end: 9n },
+      ]);
+      expect(await rig.outcomes(topic)).toEqual(['idle', 'idle', 'held', 'held']);
+      expect(await rig.logStarts(topic)).toEqual([50n, 50n, 0n, 0n]);
+      await rig.finish(next);
+      await rig.floorsAre(topic, [undefined, undefined, undefined, undefined]);
+      await rig.cycle(topic);
+      expect(await rig.logStarts(topic)).toEqual([50n, 50n, 10n, 10n]);
     });
 
     it('P8: cuts nothing while the store is empty, and goes on when it is rebuilt', async () => {

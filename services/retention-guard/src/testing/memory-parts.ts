@@ -22,11 +22,18 @@ export function createMemoryParts(): MemoryParts {
     namespace: 'test',
     newTopic: async (partitionCount, configs = OURS) =>
       cluster.createTopic(`topic-${randomUUID()}`, { partitionCount, configs }).topic,
+    append: async (topic, partition, values) => {
+      const writer = await cluster.openWriter();
+      await writer.append(values.map((value) => ({ topic, partition, key: null, value: Buffer.from(value) })));
+    },
     openTransaction: async (topic, values) => {
       const transaction = cluster.begin();
       transaction.append(values.map((value) => ({ topic, partition: 0, key: null, value: Buffer.from(value) })));
       return async () => transaction.commit();
     },
+    commitOffset: async (group, topic, partition, offset) => cluster.commitOffset(group, topic, partition, offset),
+    deleteTopic: async (topic) => cluster.deleteTopic(topic),
+    addPartitions: async (topic, partitionCount) => cluster.addPartitions(topic, partitionCount),
     loseStore: async () => {
       store.loseEverything();
       floors.loseEverything();

@@ -3,7 +3,16 @@ import { createCodec } from '@tidemark/contracts/registry';
 import { createRedisCursorStore, createRedisFloorStore, createRedisSchedule } from '@tidemark/cursors/redis';
 import { jobTopics } from '@tidemark/jobs';
 import { createKafkaCluster } from '@tidemark/log/kafka';
-import { beginTransaction, deleteTopic, services, uniqueName, uniqueNamespace } from '@tidemark/testkit';
+import {
+  addPartitions,
+  beginTransaction,
+  commitOffset,
+  deleteTopic,
+  produce,
+  services,
+  uniqueName,
+  uniqueNamespace,
+} from '@tidemark/testkit';
 import { Redis } from 'ioredis';
 import { type GuardRigParts, OURS } from './guard-rig.ts';
 
@@ -40,11 +49,20 @@ export async function createServiceParts(at: { readonly redis?: string } = {}): 
       await cluster.catalog.ensure({ topic, partitionCount, replicationFactor: 1, configs });
       return topic;
     },
+    append: async (topic, partition, values) => {
+      await produce(
+        topic,
+        values.map((value) => ({ partition, value })),
+      );
+    },
     openTransaction: async (topic, values) => {
       const messages = values.map((value) => ({ value }));
       const producer = { transactionTimeout: TRANSACTION_TIMEOUT_MS };
       return (await beginTransaction(topic, messages, { producer })).commit;
     },
+    commitOffset,
+    deleteTopic,
+    addPartitions,
     loseStore: removeKeys,
     close: async () => {
       await removeKeys().catch(() => undefined);

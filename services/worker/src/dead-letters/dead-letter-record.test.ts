@@ -1,3 +1,4 @@
+import { deadLetterFacts, editedHeaders } from '@tidemark/jobs';
 import type { RecordHeaders } from '@tidemark/log';
 import { describe, expect, it } from 'vitest';
 import { record } from '../testing/chunks.ts';
@@ -8,6 +9,7 @@ const letter: DeadLetter = {
   jobId: 'job-1',
   handler: 'count',
   topic: 't',
+  topicId: 'id-t',
   partition: 2,
   rangeId: '0000000002:-0000000000000000001',
   token: 'token-7',
@@ -56,6 +58,7 @@ describe('deadLetterRecord', () => {
           'partition',
           'offset',
           'timestamp',
+          'topic_id',
           'range',
           'token',
           'attempt',
@@ -71,6 +74,7 @@ describe('deadLetterRecord', () => {
       partition: '2',
       offset: '9007',
       timestamp: '1700000000000',
+      topic_id: 'id-t',
       range: letter.rangeId,
       token: 'token-7',
       attempt: '5',
@@ -86,6 +90,25 @@ describe('deadLetterRecord', () => {
     expect(ownSize(again.headers)).toBe(ownSize(first.headers));
     const long = deadLetterRecord({ ...letter, error: 'é'.repeat(1_000) }, place);
     expect(textOf(long.headers, 'error')).toBe('é'.repeat(256));
+  });
+
+  it('F5: a letter of a letter is of the same record, topic and correction, in the next round', () => {
+    const first = deadLetterRecord(letter, place);
+    const edited = editedHeaders(first.headers ?? [], {
+      number: 1,
+      of: { partition: 2, offset: 0n },
+      by: 'me',
+      note: '',
+    });
+    const redriven = { ...letter, topic: 't.dlq', topicId: 'id-dlq', record: record(5, { headers: edited }) };
+    expect(deadLetterFacts(deadLetterRecord(redriven, place).headers ?? [])).toMatchObject({
+      origin: { topic: 't', partition: 2, offset: 9_007n },
+      source: { partition: 2, offset: 5n },
+      topicId: 'id-t',
+      round: 2,
+      edit: 1,
+      edited: undefined,
+    });
   });
 
   it('leaves the timestamp to the broker, lest the retention of dead letters deletes old records at once', () => {

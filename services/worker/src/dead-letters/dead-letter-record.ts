@@ -13,6 +13,7 @@ export interface DeadLetter {
   readonly jobId: string;
   readonly handler: string;
   readonly topic: string;
+  readonly topicId: string;
   readonly partition: number;
   readonly rangeId: string;
   readonly token: string;
@@ -53,6 +54,7 @@ export function earlierRound({ topic, record }: Pick<DeadLetter, 'topic' | 'reco
 function headersOf(letter: DeadLetter, headers: RecordHeaders, form: 'record' | 'pointer'): RecordHeaders {
   const { topic, partition, record, error } = letter;
   const earlier = earlierRound(letter);
+  const topicId = earlier === undefined ? letter.topicId : earlier.topicId;
   return deadLetterHeaders({
     headers,
     origin: earlier?.origin ?? { topic, partition, offset: record.offset },
@@ -60,8 +62,11 @@ function headersOf(letter: DeadLetter, headers: RecordHeaders, form: 'record' | 
       job: letter.jobId,
       handler: letter.handler,
       timestamp: String(earlier?.timestampMs ?? record.timestampMs),
+      ...(topicId === undefined ? {} : { topic_id: topicId }),
       round: String((earlier?.round ?? 0) + 1),
       ...(earlier === undefined ? {} : { letter_partition: String(partition), letter_offset: String(record.offset) }),
+      // What was handed over was the corrected record, so this letter is of that one.
+      ...(earlier === undefined || earlier.edit === 0 ? {} : { edit: String(earlier.edit) }),
       range: letter.rangeId,
       token: letter.token,
       attempt: String(letter.attempt),

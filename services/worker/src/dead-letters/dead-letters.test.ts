@@ -10,6 +10,7 @@ const letter: DeadLetter = {
   jobId: 'job',
   handler: 'h',
   topic: 't',
+  topicId: 'id',
   partition: 0,
   rangeId: 'range',
   token: 'token',
@@ -46,7 +47,7 @@ function setUp(append: (call: number) => Promise<void>) {
     openTransactionalWriter: (options) => memory.openTransactionalWriter(options),
     close: () => memory.close(),
   };
-  return { seen, memory, letters: new DeadLetters({ cluster, replicationFactor: 1 }) };
+  return { seen, memory, letters: new DeadLetters({ cluster, replicationFactor: 1, retentionMs: -1 }) };
 }
 
 it('keeps its one writer over failures, whichever slots queue on it', async () => {
@@ -80,10 +81,25 @@ it('is closed behind the sends that are under way, and refuses later ones', asyn
 it('opens anew after an opening that failed', async () => {
   const { memory } = setUp(async () => undefined);
   memory.faults.failNext('openWriter', down());
-  const letters = new DeadLetters({ cluster: memory, replicationFactor: 1 });
+  const letters = new DeadLetters({ cluster: memory, replicationFactor: 1, retentionMs: 7_200_000 });
   await expect(letters.send([letter])).rejects.toMatchObject({ code: 'DEAD_LETTERS_REFUSED' });
   await letters.send([letter]);
   const topic = await memory.catalog.describe('t.dlq');
   if (topic === undefined) throw new Error('no topic');
   expect(await memory.catalog.offsets(topic)).toMatchObject([{ highWatermark: 1n }]);
+});
+
+it('makes a topic that keeps letters as long as it is told, apart from its source, and leaves one that is there alone', async () => {
+  const { memory } = setUp(async () => undefined);
+  memory.createTopic('short', { partitionCount: 3, configs: { 'retention.ms': '1000' } });
+  const send = (retentionMs: number): Promise<void> =>
+    new DeadLetters({ cluster: memory, replicationFactor: 1, retentionMs }).send([{ ...letter, topic: 'short' }]);
+  await send(7_200_000);
+  await send(-1);
+  const names = ['retention.ms', 'retention.bytes'];
+  expect(Object.fromEntries(await memory.catalog.settings('short.dlq', names))).toEqual({
+    'retention.ms': '7200000',
+    'retention.bytes': '-1',
+  });
+  expect(await memory.catalog.describe('short.dlq')).toMatchObject({ partitionCount: 3 });
 });

@@ -3,7 +3,7 @@
 import { deadLetterTopic } from '@tidemark/jobs';
 import { describeError, ErrorClass, TidemarkError } from '@tidemark/keyspace';
 import type { LogCluster, LogWriter } from '@tidemark/log';
-import { DEAD_LETTER_MESSAGE_MAX_BYTES, DEAD_LETTER_RETENTION_MS } from '../limits.ts';
+import { DEAD_LETTER_MESSAGE_MAX_BYTES } from '../limits.ts';
 import {
   type DeadLetter,
   type DeadLetterPlace,
@@ -15,6 +15,8 @@ import {
 export interface DeadLettersOptions {
   readonly cluster: LogCluster;
   readonly replicationFactor: number;
+  /** Of topics that are created here, apart from what the source keeps; -1 = for ever. One that exists keeps its own. */
+  readonly retentionMs: number;
 }
 
 /**
@@ -97,7 +99,7 @@ export class DeadLetters {
       replicationFactor: this.#options.replicationFactor,
       configs: {
         'cleanup.policy': 'delete',
-        'retention.ms': String(DEAD_LETTER_RETENTION_MS),
+        'retention.ms': String(this.#options.retentionMs),
         'retention.bytes': '-1',
         'max.message.bytes': String(DEAD_LETTER_MESSAGE_MAX_BYTES),
       },

@@ -65,15 +65,16 @@ export function withTimeout<T>(answer: PromiseLike<T>, context: AttemptContext, 
   });
 }
 
-const TIMEOUT_CODE = 'HANDLER_TIMEOUT';
+/** Whoever throws it, an attempt ran out of time. */
+export const HANDLER_TIMEOUT = 'HANDLER_TIMEOUT';
 
 export function isTimeout(error: unknown): boolean {
-  return error instanceof TidemarkError && error.code === TIMEOUT_CODE;
+  return error instanceof TidemarkError && error.code === HANDLER_TIMEOUT;
 }
 
 function timedOut(timeoutMs: number): TidemarkError {
   return new TidemarkError({
-    code: TIMEOUT_CODE,
+    code: HANDLER_TIMEOUT,
     class: ErrorClass.transient,
     message: `the handler did not answer within ${timeoutMs} ms`,
   });

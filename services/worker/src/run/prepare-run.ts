@@ -48,8 +48,8 @@ async function buryUndecodable(
   undecodable: readonly Undecodable[],
 ): Promise<void> {
   const { rangeId, token } = scope;
-  const { jobId, handler, topic } = job;
-  const common = { jobId, handler, topic, partition: held.range.partition, rangeId, token };
+  const { jobId, handler, topic, topicId } = job;
+  const common = { jobId, handler, topic, topicId, partition: held.range.partition, rangeId, token };
   if (held.ending !== undefined) return;
   await deadLetters.send(
     undecodable.flatMap(({ index, error }) => {

@@ -1,6 +1,6 @@
 /** A record as a handler sees it. A class, so that all have one shape and making one costs a few nanoseconds. */
 import type { HandlerEvent } from '@tidemark/handlers';
-import { deadLetterFacts, withoutBlock } from '@tidemark/jobs';
+import { deadLetterFacts, isDeadLetterTopic, withoutBlock } from '@tidemark/jobs';
 import { type Offset, toOffset } from '@tidemark/keyspace';
 import type { LogRecord } from '@tidemark/log';
 
@@ -41,6 +41,13 @@ export function eventOfLetter(origin: EventOrigin, letter: LogRecord, payload: u
   const timestampMs = facts.timestampMs ?? letter.timestampMs;
   const record = { offset: toOffset(facts.origin.offset), timestampMs, key, value, headers: withoutBlock(headers) };
   return new RecordEvent(facts.origin, record, payload);
+}
+
+/** As a job over `topic` hands it to its handler. */
+export function eventOfRecord(origin: EventOrigin, record: LogRecord, payload: unknown): RecordEvent {
+  return isDeadLetterTopic(origin.topic)
+    ? eventOfLetter(origin, record, payload)
+    : new RecordEvent(origin, record, payload);
 }
 
 /** Indexes are counted over the records of a run. */

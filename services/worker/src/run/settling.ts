@@ -151,8 +151,8 @@ export class Settling {
   async #bury(index: number, { faultClass, message }: Condemning, attempt: number): Promise<void> {
     const { job, partition, scope, settlements, sendDeadLetters, halt } = this.#options;
     const { rangeId, token } = scope;
-    const { jobId, handler, topic } = job;
-    const place = { jobId, handler, topic, partition, rangeId, token };
+    const { jobId, handler, topic, topicId } = job;
+    const place = { jobId, handler, topic, topicId, partition, rangeId, token };
     try {
       await sendDeadLetters([
         { ...place, record: recordAt(this.#options.records, index), attempt, faultClass, error: message },

@@ -101,8 +101,39 @@ function lastCovering({ desk }: Scene, topic: string, partitions: ReadonlySet<nu
 
 /** A stranger removes records that a job still needs, and the job has said that it may go on without them. */
 export const deleteRecords: Inject = async (scene, chance) => {
-  const { streams, desk, pool, cutTopic, notes } = scene;
   const partition = chance.between(0, CUT_PARTITIONS - 1);
+  await truncateUnder(scene, chance, { partition, onLost: 'skip', until: (jobId) => underWay(scene, jobId) });
+};
+
+export function underWay(scene: Scene, jobId: string): Promise<unknown> {
+  const hasBegun = async (): Promise<boolean> => (await deliveredOf(scene, jobId)) >= CUT_AFTER_RECORDS;
+  return waitFor(`${jobId} to be under way`, hasBegun, { timeoutMs: RECOVERY_MAX_MS });
+}
+
+interface Truncated {
+  readonly jobId: string;
+  readonly partition: number;
+  readonly first: bigint;
+  /** Everything before it is gone. */
+  readonly before: bigint;
+  /** Of the job, at its end; undefined when it did not end. */
+  readonly state: JobState | undefined;
+}
+
+/** Nothing else may happen before the job has ended: what a crash makes read again would count as lost, too. */
+export async function truncateUnder(
+  scene: Scene,
+  chance: Chance,
+  options: {
+    readonly partition: number;
+    readonly onLost: 'skip' | 'stop';
+    /** Resolves when the records are to be deleted under the job. */
+    readonly until: (jobId: string) => Promise<unknown>;
+    readonly onDeleted?: () => void;
+  },
+): Promise<Truncated> {
+  const { partition, onLost } = options;
+  const { streams, desk, pool, cutTopic, notes } = scene;
   const part = CUT_AT_PART.min + chance.next() * (CUT_AT_PART.max - CUT_AT_PART.min);
   const { first, last } = await streams.appendLarge(cutTopic, partition, CUT_RECORDS);
   const { jobId } = await desk.ask({
@@ -111,20 +142,21 @@ export const deleteRecords: Inject = async (scene, chance) => {
     mode: undefined,
     isExact: true,
     windows: [{ partition, first, last }],
-    request: { onLost: 'skip', chunkBytes: CUT_CHUNK_BYTES },
+    request: { onLost, chunkBytes: CUT_CHUNK_BYTES },
   });
-  await waitFor(`${jobId} to be under way`, async () => (await deliveredOf(scene, jobId)) >= CUT_AFTER_RECORDS, {
-    timeoutMs: RECOVERY_MAX_MS,
-  });
+  await options.until(jobId);
   const before = first + BigInt(Math.floor(CUT_RECORDS * part));
   await deleteRecordsBefore(cutTopic, partition, before, { kafka: scene.kafka });
   await pool.query('insert into cuts values ($1, $2, $3)', [cutTopic, partition, before]);
-  // Nothing else may happen before the cursor is past them: what a crash makes read again would count as lost, too.
-  const state = await desk.ended(jobId, RECOVERY_MAX_MS).catch((error: unknown) => String(error));
-  if (typeof state === 'string') notes.complaints.push(state);
+  options.onDeleted?.();
+  const state = await desk.ended(jobId, RECOVERY_MAX_MS).catch((error: unknown) => {
+    notes.complaints.push(String(error));
+    return undefined;
+  });
   await delay(100);
   scene.progress(`records of ${jobId} were deleted before ${before} of ${first} to ${last}`);
-};
+  return { jobId, partition, first, before, state };
+}
 
 async function deliveredOf({ pool }: Scene, jobId: string): Promise<number> {
   const { rows } = await pool.query<{ n: number }>('select count(*)::int as n from effects where job_id = $1', [jobId]);

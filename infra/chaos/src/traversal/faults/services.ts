@@ -20,6 +20,13 @@ export const emptyRedis: Inject = async (scene, chance) => {
   });
 };
 
+/** Killed, and back with everything: to us it is another server all the same. */
+export const restartRedis: Inject = (scene) =>
+  loseStore(scene, async () => {
+    await scene.redis.restart();
+    return 'Redis was killed and came back as it was';
+  });
+
 /** Killed, and back as it was some seconds before. */
 export const olderRedis: Inject = (scene) =>
   loseStore(scene, async () => {

@@ -2,7 +2,7 @@
 import { ErrorClass, fromFixedWidth, type Offset, TidemarkError, toFixedWidth } from '@tidemark/keyspace';
 import { checkReservationTtl } from '../../calls.ts';
 import type { Floor, FloorLook, FloorPlace, FloorStore } from '../../floor-ports.ts';
-import { checkJobId, floorKey } from '../../keys.ts';
+import { checkHolder, floorKey } from '../../keys.ts';
 import type { RedisConnection } from './connection.ts';
 import { texts } from './install.ts';
 import { type Script, scripts } from './scripts.ts';
@@ -19,24 +19,24 @@ function storeOn(connection: RedisConnection, namespace: string): FloorStore {
 
   return {
     async reserve({ place, holder, offset, ttlMs }) {
-      checkJobId(holder);
+      checkHolder(holder);
       checkReservationTtl(ttlMs);
       const answer = await run(scripts.floorReserve, place, holder, toFixedWidth(offset), String(ttlMs));
       return answer[0] === 'reserved' ? { kind: 'reserved', floor: offsetOf(answer) } : refusalOf(answer);
     },
     async confirm({ place, holder, offset, wasConfirmed }) {
-      checkJobId(holder);
+      checkHolder(holder);
       const answer = await run(scripts.floorConfirm, place, holder, toFixedWidth(offset), wasConfirmed ? '1' : '0');
       return answer[0] === 'confirmed' ? { kind: 'confirmed', floor: offsetOf(answer) } : refusalOf(answer);
     },
     async raise({ place, holder, to }) {
-      checkJobId(holder);
+      checkHolder(holder);
       const answer = await run(scripts.floorRaise, place, holder, toFixedWidth(to));
       if (answer[0] === 'raised') return { kind: 'raised', floor: offsetOf(answer) };
       return answer[0] === 'unknown' ? { kind: 'unknown holder' } : incompleteOf(answer);
     },
     async drop({ place, holder }) {
-      checkJobId(holder);
+      checkHolder(holder);
       const answer = await run(scripts.floorDrop, place, holder);
       return answer[0] === 'dropped' ? { kind: 'dropped' } : incompleteOf(answer);
     },
@@ -58,7 +58,7 @@ function storeOn(connection: RedisConnection, namespace: string): FloorStore {
       return answer[0] === 'complete' ? { kind: 'complete' } : unexpected(answer);
     },
     async install({ place, life, incarnation, mark, floors }) {
-      for (const { holder } of floors) checkJobId(holder);
+      for (const { holder } of floors) checkHolder(holder);
       const entries = floors.flatMap(({ holder, offset }) => [holder, toFixedWidth(offset)]);
       const answer = await run(scripts.floorInstall, place, life, incarnation, toFixedWidth(mark), ...entries);
       if (answer[0] === 'installed') return { kind: 'installed' };

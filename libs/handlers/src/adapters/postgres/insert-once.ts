@@ -3,13 +3,10 @@
  * NOTHING). Of two owners that come at once the second waits for the first one's commit and then finds the row. Rows are
  * inserted in key order, so two batches that hold the same rows cannot wait for each other in a circle.
  */
-import { ErrorClass, TidemarkError } from '@tidemark/keyspace';
 import { done, type Outcome, skip } from '../../handler.ts';
 import { keyEntries, quoted, quotedTable } from './names.ts';
 import type { Queryable } from './queryable.ts';
-
-/** Columns by name. */
-export type Row = object;
+import { PLACE, type Row, rowsAsJson } from './rows-as-json.ts';
 
 export interface UniqueKey {
   /** `table` or `schema.table`. */
@@ -17,9 +14,6 @@ export interface UniqueKey {
   /** The columns of a unique index or primary key of the table. */
   readonly key: readonly string[];
 }
-
-/** Where a row stands in its batch, under a name that no column of a table has. */
-const PLACE = '"place in batch"';
 
 /** Of a key that was there before, by whomever. */
 const SEEN = skip('seen');
@@ -68,27 +62,4 @@ function statementFor({ table, key }: UniqueKey, columns: readonly string[]): st
        on conflict (${keys}) do nothing returning ${keys}
      )
      select min(${PLACE}) as place from given join inserted using (${keys}) group by ${keys}`;
-}
-
-function rowsAsJson(rows: readonly Row[]): string {
-  // Not with a replacer: it sees a Date only as the text that the Date makes of itself, and a Buffer as its bytes in a list.
-  return JSON.stringify(
-    rows.map((row) =>
-      Object.fromEntries(Object.entries(row).map(([column, value]) => [column, valueAsJson(value, column)])),
-    ),
-    (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value),
-  );
-}
-
-function valueAsJson(value: unknown, column: string): unknown {
-  if (value instanceof Uint8Array) return `\\x${Buffer.from(value).toString('hex')}`;
-  const number = value instanceof Date ? value.getTime() : value;
-  if (typeof number === 'number' && !Number.isFinite(number))
-    throw new TidemarkError({
-      code: 'NOT_A_NUMBER',
-      class: ErrorClass.data,
-      message: `${value} in column ${column} would become null`,
-      context: { column },
-    });
-  return value;
 }

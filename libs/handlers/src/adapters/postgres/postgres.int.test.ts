@@ -1,7 +1,17 @@
 import { services, uniqueNamespace, waitFor } from '@tidemark/testkit';
 import { Client, Pool } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { classifyFault, done, fenced, type Outcome, skip } from '../../../index.ts';
+import {
+  classifyFault,
+  done,
+  duplicate,
+  fenced,
+  missing,
+  noneDue,
+  type Outcome,
+  present,
+  skip,
+} from '../../../index.ts';
 import { contextOf, tokenOfGrant } from '../../testing/index.ts';
 import {
   classifyPostgres,
@@ -11,6 +21,7 @@ import {
   type StateMove,
   tokenTableSql,
   underToken,
+  verifyRows,
   whenState,
 } from './index.ts';
 
@@ -53,6 +64,33 @@ async function waitsForLock(client: Client): Promise<void> {
     return found.rowCount === 1 ? true : undefined;
   });
 }
+
+describe('verifyRows', () => {
+  it('counts the rows of each key, whatever their type, and asks for none where none is due', async () => {
+    const mails = `${schema}.mails`;
+    const row = { user_id: 9_007_199_254_740_993n, kind: 'it\'s "odd"' };
+    await insertEachOnce(pool, { table: mails, key: ['user_id', 'kind'], rows: [row, { user_id: 2n, kind: 'a' }] });
+    const keys = [row, null, { user_id: 2n, kind: 'b' }, row, { kind: 'a', user_id: 2n }];
+    expect(await verifyRows(pool, { table: mails, keys })).toEqual([
+      present(),
+      noneDue('no row due'),
+      missing(),
+      present(),
+      present(),
+    ]);
+    expect(await verifyRows(pool, { table: mails, keys: [null] })).toEqual([noneDue('no row due')]);
+    // Of one column only: two rows hold it.
+    await insertEachOnce(pool, { table: mails, key: ['user_id', 'kind'], rows: [{ user_id: 3n, kind: 'a' }] });
+    expect(await verifyRows(pool, { table: mails, keys: [{ kind: 'a' }] })).toEqual([duplicate(2)]);
+  });
+
+  it('refuses a key without a value, which equals nothing', async () => {
+    await expect(verifyRows(pool, { table: `${schema}.mails`, keys: [{ user_id: null }] })).rejects.toMatchObject({
+      code: 'KEY_WITHOUT_VALUE',
+    });
+    await expect(verifyRows(pool, { table: `${schema}.mails`, keys: [{}] })).rejects.toMatchObject({ code: 'NO_KEY' });
+  });
+});
 
 describe('whenState', () => {
   const order: StateMove = {

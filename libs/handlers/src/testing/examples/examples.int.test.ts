@@ -10,6 +10,7 @@ import { checkGivePoints } from './give-points-check.ts';
 import { handlers } from './handlers.ts';
 import { createShipOrders } from './ship-orders.ts';
 import { createWelcome } from './welcome.ts';
+import { checkWelcome } from './welcome-check.ts';
 
 const schema = uniqueNamespace('examples');
 const pool = new Pool({ connectionString: services().postgres, options: `-c search_path=${schema}` });
@@ -67,6 +68,10 @@ it('welcome writes each user once, wherever it is interrupted', async () => {
     { user_id: '1', email: 'one@example.org' },
     { user_id: '3', email: 'three@example.org' },
   ]);
+});
+
+it('welcome knows which mails are written, and which are due', async () => {
+  await checkWelcome(pool);
 });
 
 it('ship-orders moves paid orders only, wherever it is interrupted', async () => {

@@ -1,6 +1,6 @@
 // welcome.ts
 import { defineHandler, skip } from '@tidemark/handlers';
-import { classifyPostgres, insertOnce, type Queryable } from '@tidemark/handlers/postgres';
+import { classifyPostgres, insertOnce, type Queryable, verifyRows } from '@tidemark/handlers/postgres';
 
 interface User {
   readonly user_id: bigint;
@@ -17,5 +17,9 @@ export const createWelcome = (sink: Queryable) =>
       if (user?.email == null) return skip('no address');
       const row = { user_id: user.user_id, email: user.email };
       return await insertOnce(sink, { table: 'welcome_mails', key: ['user_id'], row });
+    },
+    verify: (users) => {
+      const keys = users.map(({ payload: user }) => (user?.email == null ? null : { user_id: user.user_id }));
+      return verifyRows(sink, { table: 'welcome_mails', keys });
     },
   });

@@ -5,6 +5,7 @@ import type { LogCluster, LogRecord, Source } from '@tidemark/log';
 import { isForAll } from '../../command.ts';
 import type { InboxContent, InboxRecord, JobInbox } from '../../ports.ts';
 import { jobIdFault } from '../../request-validation.ts';
+import { seriesNameFault } from '../../series-definition.ts';
 import { jobTopics } from '../../topics.ts';
 import { lookFrom, ownTopicBroken } from './own-topic.ts';
 import { decodeStored, recordIf } from './stored-records.ts';
@@ -59,7 +60,12 @@ async function contentOfRecord(codec: Codec, value: Buffer | null): Promise<Inbo
     const command = recordIf(decoded, SchemaName.jobCommand);
     if (command !== undefined && isForAll(command)) return { kind: 'command', command };
     if (command !== undefined) return named(command.jobId, { kind: 'command', command });
-    return malformed('WRONG_SCHEMA', `${decoded.schema} is neither a request nor a command`);
+    const order = recordIf(decoded, SchemaName.seriesOrder);
+    if (order !== undefined) {
+      const fault = seriesNameFault(order.series);
+      return fault === undefined ? { kind: 'series', order } : malformed('BAD_SERIES_NAME', fault);
+    }
+    return malformed('WRONG_SCHEMA', `${decoded.schema} is neither a request nor a command nor an order to a series`);
   } catch (error) {
     if (error instanceof TidemarkError && isVerdict(error)) return malformed(error.code, describeError(error));
     throw error;

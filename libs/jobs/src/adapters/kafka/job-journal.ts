@@ -5,6 +5,7 @@ import {
   type JobState,
   type RangeCheckpoint,
   SchemaName,
+  type SeriesState,
   type StoreEpoch,
 } from '@tidemark/contracts';
 import { type LogCluster, type LogRecord, type LogWriter, type OutgoingRecord, scanTopic } from '@tidemark/log';
@@ -12,10 +13,11 @@ import { NewestCheckpoints } from '../../checkpoint.ts';
 import { deadLetterHeaders } from '../../dead-letter.ts';
 import { isTerminal } from '../../job-state.ts';
 import type { DeadRequest, DurableJobs, JobJournal, JournalEntry } from '../../ports.ts';
+import { seriesKey } from '../../series-definition.ts';
 import { jobTopics } from '../../topics.ts';
 import { withoutPlace } from './job-log.ts';
 import { ownTopicBroken } from './own-topic.ts';
-import { checkpointKey, decodeStored, recordIf, takeState } from './stored-records.ts';
+import { checkpointKey, decodeStored, recordIf, takeSeries, takeState } from './stored-records.ts';
 
 export interface JobJournalOptions {
   readonly cluster: LogCluster;
@@ -66,6 +68,10 @@ async function recordsOf(entry: JournalEntry, codec: Codec, namespace: string): 
       value: await codec.encode(SchemaName.jobState, state),
     });
   }
+  for (const state of entry.series ?? []) {
+    const value = await codec.encode(SchemaName.seriesState, state);
+    records.push({ topic: topics.jobState, key: Buffer.from(seriesKey(state.series)), value });
+  }
   for (const event of entry.events ?? []) {
     records.push({
       topic: topics.jobEvents,
@@ -111,10 +117,14 @@ async function loadJobs(options: JobJournalOptions, signal: AbortSignal): Promis
     await scanTopic({ cluster, topic, visit, signal });
   };
   const states = new Map<string, JobState>();
-  await scan(topics.jobState, (record) => takeState(states, codec, record));
+  const series = new Map<string, SeriesState>();
+  await scan(topics.jobState, async (record) => {
+    await takeState(states, codec, record);
+    await takeSeries(series, codec, record);
+  });
   const shelf = new CheckpointShelf(states);
   await scan(topics.checkpoints, (record) => shelf.take(codec, record));
-  return { states, checkpoints: shelf.checkpoints(), position: shelf.position, epoch: shelf.epoch };
+  return { states, series, checkpoints: shelf.checkpoints(), position: shelf.position, epoch: shelf.epoch };
 }
 
 /** Collects the checkpoints topic; of jobs that ended nothing is kept, so memory is O(live ranges). */

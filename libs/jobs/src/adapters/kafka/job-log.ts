@@ -6,7 +6,10 @@ import {
   type JobRequested,
   type JobState,
   type RangeCheckpoint,
+  type RecordOf,
   SchemaName,
+  type SeriesOrder,
+  type SeriesState,
 } from '@tidemark/contracts';
 import { ErrorClass, type Offset, TidemarkError } from '@tidemark/keyspace';
 import {
@@ -20,8 +23,9 @@ import {
 import { NewestCheckpoints } from '../../checkpoint.ts';
 import { FOLLOW_MISSING_TOPIC_MS } from '../../limits.ts';
 import type { JobLog } from '../../ports.ts';
+import { seriesKey } from '../../series-definition.ts';
 import { type JobTopics, jobTopicSpecs, jobTopics } from '../../topics.ts';
-import { checkpointKeyPrefix, decodeStored, recordIf, takeState } from './stored-records.ts';
+import { checkpointKeyPrefix, decodeStored, recordIf, takeSeries, takeState } from './stored-records.ts';
 
 export interface JobLogOptions {
   readonly cluster: LogCluster;
@@ -54,6 +58,16 @@ class KafkaJobLog implements JobLog {
     return this.#append(command.jobId, await this.#options.codec.encode(SchemaName.jobCommand, command));
   }
 
+  async orderSeries(order: SeriesOrder): Promise<{ partition: number; offset: Offset }> {
+    return this.#append(seriesKey(order.series), await this.#options.codec.encode(SchemaName.seriesOrder, order));
+  }
+
+  async series(): Promise<ReadonlyMap<string, SeriesState>> {
+    const series = new Map<string, SeriesState>();
+    await this.#scan(this.#topics.jobState, (record) => takeSeries(series, this.#options.codec, record));
+    return series;
+  }
+
   async states(): Promise<ReadonlyMap<string, JobState>> {
     const states = new Map<string, JobState>();
     await this.#scan(this.#topics.jobState, (record) => takeState(states, this.#options.codec, record));
@@ -71,10 +85,22 @@ class KafkaJobLog implements JobLog {
     return newest.all();
   }
 
-  async follow(onState: (state: JobState) => void, signal: AbortSignal): Promise<void> {
+  follow(onState: (state: JobState) => void, signal: AbortSignal): Promise<void> {
+    return this.#follow(SchemaName.jobState, onState, signal);
+  }
+
+  followSeries(onState: (state: SeriesState) => void, signal: AbortSignal): Promise<void> {
+    return this.#follow(SchemaName.seriesState, onState, signal);
+  }
+
+  async #follow<Name extends SchemaName>(
+    name: Name,
+    onState: (state: RecordOf<Name>) => void,
+    signal: AbortSignal,
+  ): Promise<void> {
     const { cluster } = this.#options;
     const visit = async (record: LogRecord): Promise<void> => {
-      const state = await this.#decode(record);
+      const state = await this.#decode(record, name);
       if (state !== undefined && !signal.aborted) onState(state);
     };
     try {
@@ -92,12 +118,12 @@ class KafkaJobLog implements JobLog {
     if (opened !== undefined) await (await opened).close();
   }
 
-  async #append(jobId: string, value: Buffer): Promise<{ partition: number; offset: Offset }> {
+  async #append(key: string, value: Buffer): Promise<{ partition: number; offset: Offset }> {
     this.#opening ??= this.#open();
     const opening = this.#opening;
     try {
       const writer = await opening;
-      const [appended] = await writer.append([{ topic: this.#topics.jobs, key: Buffer.from(jobId), value }]);
+      const [appended] = await writer.append([{ topic: this.#topics.jobs, key: Buffer.from(key), value }]);
       if (appended === undefined) throw withoutPlace();
       return { partition: appended.partition, offset: appended.offset };
     } catch (error) {
@@ -121,9 +147,9 @@ class KafkaJobLog implements JobLog {
     if (topic !== undefined) await scanTopic({ cluster, topic, visit });
   }
 
-  async #decode(record: LogRecord): Promise<JobState | undefined> {
+  async #decode<Name extends SchemaName>(record: LogRecord, name: Name): Promise<RecordOf<Name> | undefined> {
     if (record.value === null) return undefined;
-    return recordIf(await decodeStored(this.#options.codec, record.value), SchemaName.jobState);
+    return recordIf(await decodeStored(this.#options.codec, record.value), name);
   }
 
   async #untilCreated(signal: AbortSignal): Promise<TopicDescription> {

@@ -1,5 +1,12 @@
-/** The marks topic: compacted, one key a partition, one fenced writer at a time. */
-import { type Codec, SchemaName, type StoreEpoch, type TruncationMark } from '@tidemark/contracts';
+/** The marks topic: compacted, one key a partition, one fenced writer at a time. Beside the marks, what guards saw and think. */
+import {
+  type Codec,
+  type GuardView,
+  type LogWatch,
+  SchemaName,
+  type StoreEpoch,
+  type TruncationMark,
+} from '@tidemark/contracts';
 import { type LogCluster, scanTopic } from '@tidemark/log';
 import { markKey } from '../../marks.ts';
 import type { MarkLog, MarkSession } from '../../ports.ts';
@@ -25,6 +32,8 @@ export function createMarkLog({ cluster, codec, namespace }: MarkLogOptions): Ma
       const described = await cluster.catalog.describe(topic);
       if (described === undefined) throw ownTopicBroken(topic, 'it does not exist');
       const marks = new Map<string, TruncationMark>();
+      const watches = new Map<string, LogWatch>();
+      const views = new Map<string, GuardView>();
       let store: StoreEpoch | undefined;
       await scanTopic({
         cluster,
@@ -34,13 +43,17 @@ export function createMarkLog({ cluster, codec, namespace }: MarkLogOptions): Ma
           if (value === null) return;
           const decoded = await decodeStored(codec, value);
           store = recordIf(decoded, SchemaName.storeEpoch) ?? store;
+          const watch = recordIf(decoded, SchemaName.logWatch);
+          if (watch !== undefined) watches.set(markKey(watch), watch);
+          const view = recordIf(decoded, SchemaName.guardView);
+          if (view !== undefined) views.set(view.topic, view);
           const mark = recordIf(decoded, SchemaName.truncationMark);
           if (mark === undefined) return;
           const key = markKey(mark);
           if (mark.offset > (marks.get(key)?.offset ?? -1n)) marks.set(key, mark);
         },
       });
-      return { marks, store };
+      return { marks, store, watches, views };
     },
 
     async openSession(): Promise<MarkSession> {
@@ -56,8 +69,30 @@ export function createMarkLog({ cluster, codec, namespace }: MarkLogOptions): Ma
           }
           await writer.commit(records);
         },
+        async watch(watches) {
+          const records = [];
+          for (const watch of watches) {
+            const value = await codec.encode(SchemaName.logWatch, watch);
+            records.push({ topic, key: Buffer.from(`watch/${watch.topic}/${watch.partition}`), value });
+          }
+          await writer.commit(records);
+        },
         close: () => writer.close(),
       };
+    },
+
+    async tell(views) {
+      const writer = await cluster.openWriter();
+      try {
+        const records = [];
+        for (const view of views) {
+          const value = await codec.encode(SchemaName.guardView, view);
+          records.push({ topic, partition: 0, key: Buffer.from(`view/${view.topic}`), value });
+        }
+        await writer.append(records);
+      } finally {
+        await writer.close();
+      }
     },
   };
 }

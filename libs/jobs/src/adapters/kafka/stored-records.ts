@@ -7,6 +7,7 @@ import {
   type RecordOf,
   readRecord,
   SchemaName,
+  type SeriesState,
 } from '@tidemark/contracts';
 import type { LogRecord } from '@tidemark/log';
 
@@ -19,7 +20,7 @@ export function recordIf<Name extends SchemaName>(decoded: Decoded, name: Name):
   return decoded.schema === name ? readRecord(decoded, name) : undefined;
 }
 
-/** Of the job-state topic: the newest state stands, a tombstone removes it. */
+/** Of the job-state topic: the newest state stands, a tombstone removes it. Series are passed by, by their schema. */
 export async function takeState(states: Map<string, JobState>, codec: Codec, record: LogRecord): Promise<void> {
   if (record.value === null) {
     if (record.key !== null) states.delete(record.key.toString());
@@ -27,6 +28,13 @@ export async function takeState(states: Map<string, JobState>, codec: Codec, rec
   }
   const state = recordIf(await decodeStored(codec, record.value), SchemaName.jobState);
   if (state !== undefined) states.set(state.jobId, state);
+}
+
+/** Of the same topic: the series. Nobody removes one, because it remembers the number of its newest run. */
+export async function takeSeries(series: Map<string, SeriesState>, codec: Codec, record: LogRecord): Promise<void> {
+  if (record.value === null) return;
+  const state = recordIf(await decodeStored(codec, record.value), SchemaName.seriesState);
+  if (state !== undefined) series.set(state.series, state);
 }
 
 export function checkpointKey({ jobId, partition, start }: RangeCheckpoint): Buffer {

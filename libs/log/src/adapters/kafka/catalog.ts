@@ -2,7 +2,7 @@
 import { ErrorClass, type Offset, sleep, TidemarkError } from '@tidemark/keyspace';
 import { FETCH_ATTEMPTS_MAX, TOPIC_CREATION_POLL_MS, TOPIC_CREATION_WAIT_MS } from '../../limits.ts';
 import type { TopicFacts } from '../../outgoing.ts';
-import type { LogCatalog, PartitionOffsets, Source, TopicDescription, TopicSpec } from '../../ports.ts';
+import type { LogCatalog, LogDisk, PartitionOffsets, Source, TopicDescription, TopicSpec } from '../../ports.ts';
 import { backOff } from './backoff.ts';
 import type { BrokerConnections } from './connections.ts';
 import { asUnavailable, configError, topicNotFound, topicRecreated, unavailable } from './errors.ts';
@@ -10,6 +10,7 @@ import { listOffsets, listOffsetsAt } from './partition-offsets.ts';
 import type { TopicAdmin } from './topic-admin.ts';
 import { fetchTopicMetadata, type PartitionLeader, type TopicMetadata } from './topic-metadata.ts';
 import type { KafkaTransactions } from './transactions.ts';
+import { changeSettingsOf, committedOffsetsOf, disksUnder } from './upkeep.ts';
 
 const MESSAGE_BYTES_MAX = 'max.message.bytes';
 
@@ -60,6 +61,22 @@ export class KafkaCatalog implements LogCatalog {
     if (found.topicId !== source.topicId)
       throw topicRecreated(source.topic, { expected: source.topicId, actual: found.topicId });
     await this.#admin.deleteRecordsBefore(source, offset);
+  }
+
+  async changeSettings(topic: string, settings: Readonly<Record<string, string>>): Promise<void> {
+    await this.#patiently(`changing the settings of topic ${topic}`, () =>
+      changeSettingsOf(this.#connections, topic, settings),
+    );
+  }
+
+  committedOffsets(group: string, topic: TopicDescription): Promise<readonly (Offset | undefined)[]> {
+    return this.#patiently(`reading the committed offsets of group ${group}`, () =>
+      committedOffsetsOf(this.#connections, group, topic),
+    );
+  }
+
+  disks(topics: readonly TopicDescription[]): Promise<readonly LogDisk[]> {
+    return this.#patiently('asking for the disks under the logs', () => disksUnder(this.#connections, topics));
   }
 
   /** What writers must know; throws TOPIC_NOT_FOUND. */

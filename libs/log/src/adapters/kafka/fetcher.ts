@@ -2,7 +2,7 @@
  * Fetches raw answers of partitions from their leaders. It finds the leader, tries a bounded number of times through
  * elections and broken connections, and knows when a topic is gone. It keeps no position and judges no answer.
  */
-import { describeError, ErrorClass, TidemarkError } from '@tidemark/keyspace';
+import { describeError, ErrorClass, orAborted, TidemarkError } from '@tidemark/keyspace';
 import { FETCH_ATTEMPTS_MAX, FETCH_WAIT_MS_MAX, IDENTITY_OBSERVATIONS } from '../../limits.ts';
 import type { PartitionOffsets, ReadAnswer, Source } from '../../ports.ts';
 import { backOff } from './backoff.ts';
@@ -109,14 +109,14 @@ export class PartitionFetcher implements Fetcher {
     for (let attempt = 0; attempt < FETCH_ATTEMPTS_MAX; attempt++) {
       if (attempt > 0) await backOff(attempt - 1, signal);
       try {
-        const leader = this.#leader ?? (await orAborted(this.#findLeader(source), signal));
+        const leader = this.#leader ?? (await unlessAborted(this.#findLeader(source), signal));
         if ('kind' in leader) {
           if (gone.confirmedBy(leader)) return leader;
           reason = leader.kind;
           continue;
         }
         this.#leader = leader;
-        const answer = await orAborted(ask(leader), signal);
+        const answer = await unlessAborted(ask(leader), signal);
         this.#down = false;
         if (!isAgain(answer)) return answer;
         reason = answer.reason;
@@ -158,17 +158,8 @@ function isAgain(answer: { readonly kind: string }): answer is Again {
   return answer.kind === 'again';
 }
 
-async function orAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return work;
-  const { promise: givenUp, reject } = Promise.withResolvers<never>();
-  const onAbort = (): void => reject(aborted());
-  if (signal.aborted) onAbort();
-  signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    return await Promise.race([work, givenUp]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-  }
+async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  return signal === undefined ? work : orAborted(work, signal, aborted);
 }
 
 /** One answer that a topic is gone may come from a broker that is only starting; several in a row are believed. */

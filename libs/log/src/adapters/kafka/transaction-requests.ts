@@ -11,7 +11,9 @@ const WRITE_MARKERS: Api = { key: 27, version: 1 };
 const DESCRIBE_PRODUCERS: Api = { key: 61, version: 0 };
 const DESCRIBE_TRANSACTIONS: Api = { key: 65, version: 0 };
 
-const TRANSACTION_KEY = 1;
+/** What the id given to `findCoordinator` names. */
+export const CoordinatorKey = { group: 0, transaction: 1 } as const;
+export type CoordinatorKey = (typeof CoordinatorKey)[keyof typeof CoordinatorKey];
 
 export interface ProducersAnswer {
   readonly topic: string;
@@ -75,10 +77,11 @@ export interface CoordinatorAnswer {
 /** Undefined when the answer does not speak of the id. */
 export async function findCoordinator(
   connection: BrokerConnection,
-  transactionalId: string,
+  id: string,
+  kind: CoordinatorKey,
 ): Promise<CoordinatorAnswer | undefined> {
   const answer = await connection.request(FIND_COORDINATOR, (body) => {
-    body.int8(TRANSACTION_KEY).compactArray([transactionalId], (id) => body.compactString(id));
+    body.int8(kind).compactArray([id], (each) => body.compactString(each));
     body.noTaggedFields();
   });
   answer.int32(); // throttle time

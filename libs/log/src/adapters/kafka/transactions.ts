@@ -18,7 +18,13 @@ import type { PartitionFetcher } from './fetcher.ts';
 import { entriesOf } from './log-entries.ts';
 import { ErrorCode, IsolationLevel } from './protocol.ts';
 import { fetchTopicMetadata, type TopicMetadata } from './topic-metadata.ts';
-import { describeProducers, describeTransaction, findCoordinator, writeMarker } from './transaction-requests.ts';
+import {
+  CoordinatorKey,
+  describeProducers,
+  describeTransaction,
+  findCoordinator,
+  writeMarker,
+} from './transaction-requests.ts';
 import type { Broker } from './wire/broker-connection.ts';
 
 export class KafkaTransactions implements LogTransactions {
@@ -44,7 +50,11 @@ export class KafkaTransactions implements LogTransactions {
 
   producerOf(transactionalId: string): Promise<TransactionalProducer | undefined> {
     return this.#patiently(`looking for the producer of ${transactionalId}`, async () => {
-      const coordinator = await findCoordinator(await this.#connections.any(), transactionalId);
+      const coordinator = await findCoordinator(
+        await this.#connections.any(),
+        transactionalId,
+        CoordinatorKey.transaction,
+      );
       check(coordinator?.errorCode, `the coordinator of ${transactionalId}`);
       if (coordinator === undefined) throw unavailable(`${transactionalId} has no coordinator at the moment`);
       const described = await describeTransaction(await this.#connections.to(coordinator.broker), transactionalId);

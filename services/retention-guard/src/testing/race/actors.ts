@@ -15,10 +15,12 @@ import type { Chance } from '@tidemark/testkit/chance';
 import { runCycle } from '../../cycle.ts';
 import type { GuardParts } from '../../parts.ts';
 import type { Actor } from './scheduler.ts';
-import { clusterOf, Fenced, floorsOf, marksOf, TOPIC, type World } from './world.ts';
+import { clusterOf, Fenced, floorsOf, GROUP, marksOf, TOPIC, type World } from './world.ts';
 
 /** What a planted bug changes. */
 export interface Variant {
+  /** A consumer group goes through the log beside the jobs. */
+  readonly withGroup?: boolean;
   readonly guard?: (parts: GuardParts) => GuardParts;
   /** How a distributor reads what it raises a floor to. */
   readonly raiseOrder?: 'acknowledged, store' | 'store, acknowledged' | 'store only';
@@ -43,14 +45,16 @@ export async function guard(world: World, actor: Actor, { guard: change = (parts
         await actor.turn();
         return new Map([...world.durable].map(([jobId, { state }]) => [jobId, state]));
       },
+      series: async () => new Map(),
     },
     policies: [{ topic: TOPIC, ageMs: 0, bytes: undefined }],
+    groups: world.committed === undefined ? new Map() : new Map([[TOPIC, [GROUP]]]),
     name: actor.name,
     nowMs: () => world.nowMs,
   });
   while (!world.isOver) {
     world.heardOf.set(actor.name, new Set(world.promised));
-    await runCycle(parts);
+    world.checkRemovals(await runCycle(parts));
   }
 }
 

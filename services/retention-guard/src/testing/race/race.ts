@@ -18,6 +18,10 @@ export async function race(seed: number, variant: Variant = {}): Promise<Counts>
   const scheduler = new Scheduler(seed);
   const world = new World();
   await world.open(RECORDS);
+  if (variant.withGroup === true) {
+    world.commit(toOffset(0n));
+    scheduler.start(() => consume(world, scheduler.actor('group'), scheduler));
+  }
   const requests = Array.from({ length: JOBS }, (_, index) => `job-${index}`);
   const distribute = (): void => {
     const distributor = new Distributor(world, scheduler.actor(`distributor-${world.session + 1}`), variant);
@@ -47,6 +51,16 @@ async function work(world: World, actor: Actor, { chance }: Scheduler): Promise<
     if (cursor >= end) continue;
     await world.checkReading(jobId, cursor);
     world.inStore.set(jobId, offsetMin(end, toOffset(cursor + 1n + BigInt(chance.below(6)))));
+  }
+}
+
+/** A group commits now and then, up to the end of the log. */
+async function consume(world: World, actor: Actor, { chance }: Scheduler): Promise<void> {
+  while (!world.isOver) {
+    for (let pause = chance.below(20); pause > 0; pause--) await actor.turn();
+    await actor.turn();
+    const committed = world.committed ?? toOffset(0n);
+    world.commit(offsetMin(await world.logEnd(), toOffset(committed + BigInt(chance.below(5)))));
   }
 }
 

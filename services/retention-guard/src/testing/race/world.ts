@@ -12,11 +12,13 @@ import { createMemoryFloorStore } from '@tidemark/cursors/testing';
 import { isTerminal, type MarkLog } from '@tidemark/jobs';
 import { createMarkLog } from '@tidemark/jobs/kafka';
 import type { Offset } from '@tidemark/keyspace';
-import type { LogCluster } from '@tidemark/log';
+import type { LogCluster, PartitionOffsets } from '@tidemark/log';
 import { createMemoryCluster } from '@tidemark/log/testing';
+import type { CycleReport } from '../../report.ts';
 import type { Actor } from './scheduler.ts';
 
 export const TOPIC = 'orders';
+export const GROUP = 'billing';
 const NAMESPACE = 'race';
 
 /** One range is one job here: its window in the only partition. */
@@ -71,13 +73,29 @@ export class World {
   /** What is left to do; when nothing is, the actors end. */
   isOver = false;
   topicId = '';
+  /** Where the named group goes on; undefined in races without one. */
+  committed: Offset | undefined;
+
+  commit(offset: Offset): void {
+    this.committed = offset;
+    this.cluster.commitOffset(GROUP, TOPIC, 0, offset);
+  }
 
   async open(records: number): Promise<void> {
     this.topicId = this.cluster.createTopic(TOPIC, {
       configs: { 'retention.ms': '-1', 'retention.bytes': '-1' },
     }).topicId;
     await this.marks.ensure(1);
+    await this.#lookFirst();
     this.produce(records);
+  }
+
+  /** A guard has looked before: what goes from here on without one of ours is found. */
+  async #lookFirst(): Promise<void> {
+    const session = await this.marks.openSession();
+    const seen = { firstLogStart: 0n, removals: [], wentBackMark: -1n, releases: [] };
+    await session.watch([{ formatVersion: 1, ...this.place, ...seen, guard: 'before', atMs: 0n }]);
+    await session.close();
   }
 
   get place(): FloorPlace {
@@ -97,11 +115,19 @@ export class World {
     return [...this.durable.values()].filter(({ state }) => !isTerminal(state.state));
   }
 
+  async logEnd(): Promise<Offset> {
+    return (await this.#offsets()).highWatermark;
+  }
+
   async logStart(): Promise<Offset> {
+    return (await this.#offsets()).logStartOffset;
+  }
+
+  async #offsets(): Promise<PartitionOffsets> {
     const topic = await this.cluster.catalog.describe(TOPIC);
     const [offsets] = topic === undefined ? [] : await this.cluster.catalog.offsets(topic);
     if (offsets === undefined) throw new Error('the topic is gone');
-    return offsets.logStartOffset;
+    return offsets;
   }
 
   /**
@@ -116,6 +142,8 @@ export class World {
 
   /** The auditor's question at a deletion: is all of it given up by everybody who was promised something? */
   checkDeletion(mark: Offset): void {
+    if (this.committed !== undefined && mark > this.committed)
+      this.violation ??= new Error(`AUDIT: deleting below ${mark}, group ${GROUP} goes on at ${this.committed}`);
     for (const { state, cursor } of this.unfinished()) {
       const { jobId } = state;
       if (!this.promised.has(jobId)) continue;
@@ -124,6 +152,13 @@ export class World {
       if (stored !== undefined && mark > stored + 1n)
         this.#found(jobId, `deleting below ${mark}, the store needs ${stored + 1n}`);
     }
+  }
+
+  /** Of a cycle: nobody removes anything here but guards, and they know what they did. */
+  checkRemovals({ partitions }: CycleReport): void {
+    for (const { removals = [] } of partitions)
+      for (const { from, to } of removals)
+        this.violation ??= new Error(`AUDIT: [${from}, ${to}) is taken for the doing of others`);
   }
 
   /** And when a job is promised: is its window still there? */
@@ -183,6 +218,9 @@ export function clusterOf(world: World, actor: Actor): Pick<LogCluster, 'catalog
       offsetsAt: (topic, timestampMs) => at(() => catalog.offsetsAt(topic, timestampMs)),
       ensure: (spec) => at(() => catalog.ensure(spec)),
       settings: (topic, names) => at(() => catalog.settings(topic, names)),
+      changeSettings: (topic, settings) => at(() => catalog.changeSettings(topic, settings)),
+      committedOffsets: (group, topic) => at(() => catalog.committedOffsets(group, topic)),
+      disks: (topics) => catalog.disks(topics),
       deleteRecordsBefore: (source, offset) =>
         at(async () => {
           world.checkDeletion(offset);
@@ -203,6 +241,7 @@ export function marksOf(world: World, actor: Actor): MarkLog {
       await actor.turn();
       return marks.load();
     },
+    tell: (views) => marks.tell(views),
     openSession: async () => {
       await actor.turn();
       const session = await marks.openSession();
@@ -210,6 +249,10 @@ export function marksOf(world: World, actor: Actor): MarkLog {
         write: async (written) => {
           await actor.turn();
           return session.write(written);
+        },
+        watch: async (watches) => {
+          await actor.turn();
+          return session.watch(watches);
         },
         close: () => session.close(),
       };

@@ -1,4 +1,5 @@
-/** JSON as the command line writes it: 64-bit numbers are strings, and text that is JSON already is taken over digit by digit. */
+/** JSON as we write it for others: 64-bit numbers are strings, and text that is JSON already is taken over digit by digit. */
+import { type Decoded, SchemaName } from './ports.ts';
 
 /** Stands for a JSON text inside a value that is written as JSON. */
 export class RawJson {
@@ -7,6 +8,17 @@ export class RawJson {
   constructor(text: string) {
     this.text = text;
   }
+}
+
+/** A decoded value as JSON. One that was JSON text before it was Avro comes out as that text, digit by digit. */
+export function decodedText(decoded: Decoded): string {
+  return carriedJson(decoded) ?? jsonText(decoded.value);
+}
+
+/** The JSON text that a value was before it was Avro; undefined for all others. */
+export function carriedJson({ schema, value }: Decoded): string | undefined {
+  if (schema !== SchemaName.jsonValue || typeof value !== 'object' || value === null) return undefined;
+  return 'json' in value && typeof value.json === 'string' ? value.json : undefined;
 }
 
 export function jsonText(value: unknown): string {

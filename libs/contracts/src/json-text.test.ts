@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { jsonText, RawJson } from './json-text.ts';
+import { decodedText, jsonText, RawJson } from './json-text.ts';
+import { SchemaName } from './ports.ts';
 
 it('writes 64-bit numbers as strings, all digits', () => {
   expect(jsonText({ offset: 9_007_199_254_740_993n, partition: 1 })).toBe(
@@ -23,4 +24,12 @@ it('agrees with JSON.stringify on everything else', () => {
   };
   expect(jsonText(value)).toBe(JSON.stringify(value));
   expect(jsonText(undefined)).toBe('null');
+});
+
+it('writes a decoded value, and gives JSON that was text before as that text', () => {
+  const json = '{"id": 9007199254740993}';
+  expect(decodedText({ schema: SchemaName.jsonValue, value: { json } })).toBe(json);
+  expect(decodedText({ schema: 'shop.Order', value: { id: 9_007_199_254_740_993n, raw: Buffer.from([0, 255]) } })).toBe(
+    '{"id":"9007199254740993","raw":{"base64":"AP8="}}',
+  );
 });

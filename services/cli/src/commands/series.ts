@@ -1,0 +1,201 @@
+/** `tidemark series …`: durable chains of windows over a topic, run by the clock or by hand. */
+import type { SeriesDefinition, SeriesState } from '@tidemark/contracts';
+import { type CreateSeriesAnswer, createSeries, type OrderSeriesAnswer, orderSeries } from '@tidemark/control';
+import { isHeld, lastingFault, type SeriesOrderName, SeriesStatus } from '@tidemark/jobs';
+import { assertNever } from '@tidemark/keyspace';
+import { type Command, Option } from 'commander';
+import { period } from '../arguments.ts';
+import { actor, type Context, confirmed, withConnections, withLog } from '../context.ts';
+import { ExitCode, fail } from '../exit-code.ts';
+import { printOne, printRows } from '../output.ts';
+import type { CommonOptions, Registrar } from '../registrar.ts';
+import { SERIES_COLUMNS, seriesJson, seriesLines, seriesText } from '../series-output.ts';
+import {
+  exitCodeOfReason,
+  type RequestCliOptions,
+  requestOf,
+  tellSubmitted,
+  withRequestOptions,
+} from './job-submit.ts';
+
+interface CreateCliOptions extends RequestCliOptions {
+  readonly cron?: string;
+  readonly zone: string;
+  /** In milliseconds. */
+  readonly every?: bigint;
+  readonly wait: boolean;
+}
+
+interface OrderCliOptions extends Pick<CommonOptions, 'reason' | 'yes'> {
+  readonly wait: boolean;
+}
+
+export function registerSeries(program: Command, { group, command, run }: Registrar): void {
+  const series = group(program, 'series', 'run windows one after the other, without a gap and without an overlap');
+  const create = withRequestOptions(command(series, 'create <name>', 'a chain of windows over a topic'))
+    .addOption(new Option('--cron <fields>', 'when a run is due: minute hour day month weekday').conflicts('every'))
+    .option('--zone <name>', 'time zone of the cron fields, such as Europe/Berlin', 'UTC')
+    .option('--every <period>', 'when a run is due: each 30s, 10m, 6h or 1d', period)
+    .option('--no-wait', 'do not wait until it is accepted');
+  run(create, (context, [name]: [string], options: CreateCliOptions) => createBy(context, name, options));
+  run(command(series, 'list', 'all series'), list);
+  run(command(series, 'show <name>', 'one series: status, schedule, where the next run begins'), show);
+  const order = (name: Exclude<SeriesOrderName, 'create'>, description: string): void => {
+    const declared = command(series, `${name} <name>`, description, ['reason', 'yes']);
+    declared.option('--no-wait', 'do not wait until it is applied');
+    run(declared, (context, [of]: [string], options: OrderCliOptions) => orderBy(context, name, of, options));
+  };
+  order('run', 'a run now, of the same chain');
+  order('resume', 'let a stopped series go on behind the run that stopped it');
+  order('delete', 'end the chain, and no longer hold the log for it; a run that is live goes on');
+}
+
+async function list(context: Context): Promise<void> {
+  await withLog(context, ['kafka', 'registry'], async ({ jobLog }) => {
+    const rows = [...(await jobLog.series()).values()].filter(isHeld).sort((a, b) => (a.series < b.series ? -1 : 1));
+    printRows(context.terminal, context.format, { rows, columns: SERIES_COLUMNS, json: seriesJson, none: 'no series' });
+  });
+}
+
+async function show(context: Context, [name]: [string]): Promise<void> {
+  await withLog(context, ['kafka', 'registry'], async ({ jobLog }) => {
+    const state = (await jobLog.series()).get(name) ?? unknownSeries(name);
+    printOne(context.terminal, context.format, seriesJson(state), () => seriesLines(state));
+  });
+}
+
+async function createBy(context: Context, name: string, options: CreateCliOptions): Promise<ExitCode> {
+  const { cron = '', zone, every = 0n } = options;
+  if (cron === '' && every === 0n)
+    fail(ExitCode.usage, 'either --cron or --every says when a run is due, as in --cron "*/5 * * * *" or --every 10m');
+  const definition = { request: requestOf(name, options), cron, zone, everyMs: every };
+  return withConnections(context, async (connections) => {
+    const answer = await createSeries(connections, definition, {
+      allowUnknownHandler: options.allowUnknownHandler,
+      reason: options.note,
+      actor: actor(),
+      signal: context.terminal.signal,
+      ...(options.wait ? {} : { answerTimeoutMs: 0 }),
+    });
+    return tellCreated(context, definition, answer);
+  });
+}
+
+function tellCreated(context: Context, definition: SeriesDefinition, answer: CreateSeriesAnswer): ExitCode {
+  const { terminal, format } = context;
+  const name = definition.request.jobId;
+  switch (answer.kind) {
+    case 'created': {
+      const { state, created } = answer;
+      const again = created ? '' : '; the same series was created before';
+      printOne(terminal, format, { ...seriesJson(state), created }, () => [
+        `${name}  ${seriesText(state)}${again}`,
+        ...seriesLines(state).slice(2),
+      ]);
+      return ExitCode.ok;
+    }
+    case 'ordered':
+      printOne(terminal, format, { series: name, result: 'ordered' }, () => [`${name}  ordered`]);
+      return ExitCode.ok;
+    case 'other content':
+      return fail(
+        ExitCode.conflict,
+        `series ${name} exists with other content and is ${seriesText(answer.state)}; "tidemark series show ${name}" shows it, another name makes another series`,
+      );
+    case 'refused':
+      return fail(exitCodeOfReason(answer.state.reason), `series ${name} was refused: ${answer.state.reason}`);
+    case 'invalid series':
+      return fail(ExitCode.usage, answer.faults.join('; '));
+    case 'unanswered':
+      return unanswered(name, answer.waitedMs);
+    case 'malformed':
+    case 'not idempotent':
+    case 'target refused':
+    case 'unknown handler':
+    case 'unknown topic':
+    case 'window refused':
+      return tellSubmitted(context, definition.request, answer);
+    default:
+      return assertNever(answer);
+  }
+}
+
+async function orderBy(
+  context: Context,
+  order: Exclude<SeriesOrderName, 'create'>,
+  name: string,
+  options: OrderCliOptions,
+): Promise<ExitCode> {
+  return withLog(context, ['kafka', 'registry'], async ({ jobLog }) => {
+    if (order === 'delete')
+      await confirmed(context, `Delete series ${name}? The log is no longer held for its next run.`, options.yes);
+    const answer = await orderSeries(
+      { jobLog },
+      { series: name, order },
+      {
+        reason: options.reason,
+        actor: actor(),
+        signal: context.terminal.signal,
+        ...(options.wait ? {} : { answerTimeoutMs: 0 }),
+      },
+    );
+    const text = textOf(order, name, answer);
+    const state = answer.kind === 'applied' ? seriesJson(answer.state) : {};
+    printOne(context.terminal, context.format, { series: name, order, result: answer.kind, ...state }, () => [text]);
+    return ExitCode.ok;
+  });
+}
+
+function textOf(order: Exclude<SeriesOrderName, 'create'>, name: string, answer: OrderSeriesAnswer): string {
+  switch (answer.kind) {
+    case 'applied':
+      return `${name}  ${APPLIED[order](answer.state, answer.before)}`;
+    case 'ordered':
+      return `${name}  ${order} ordered`;
+    case 'unknown series':
+      return unknownSeries(name);
+    case 'not in this state':
+      return fail(ExitCode.conflict, refusalText(name, answer.reason));
+    case 'unanswered':
+      return unanswered(name, answer.waitedMs);
+    default:
+      return assertNever(answer);
+  }
+}
+
+const APPLIED: Readonly<
+  Record<Exclude<SeriesOrderName, 'create'>, (state: SeriesState, before: SeriesState) => string>
+> = {
+  run: (state, before) => {
+    if (state.status === SeriesStatus.stopped)
+      return fail(ExitCode.failed, `series ${state.series} is ${seriesText(state)}`);
+    if (state.runs > before.runs)
+      return `run ${state.series}-${state.runs}; "tidemark job watch ${state.series}-${state.runs}"`;
+    return state.liveRun === ''
+      ? 'nothing new since the last run, so there is nothing to run'
+      : `the next run begins as soon as ${state.liveRun} ends`;
+  },
+  resume: (_, before) =>
+    `ACTIVE again, behind what stopped it: ${before.reason}. What that run did not settle is skipped; "tidemark job show ${before.series}-${before.runs}" shows its window, for a job of its own`,
+  delete: (_, before) =>
+    before.liveRun === ''
+      ? 'DELETED; the log is no longer held for it'
+      : `DELETED; run ${before.liveRun} goes on by itself`,
+};
+
+function refusalText(name: string, reason: string): string {
+  return lastingFault(reason) === undefined && reason.includes('resume it first')
+    ? `${reason}: "tidemark series resume ${name}"`
+    : reason;
+}
+
+function unknownSeries(name: string): never {
+  return fail(ExitCode.notFound, `no series ${name} is known; "tidemark series list" shows all`);
+}
+
+function unanswered(name: string, waitedMs: number): never {
+  return fail(
+    ExitCode.timedOut,
+    `the order to series ${name} is written, but no distributor answered within ${waitedMs / 1000} s; it is applied as soon as one runs: "tidemark distributor"`,
+  );
+}
