@@ -181,7 +181,12 @@ describe('a look at a job in the store', () => {
     expect(look(resumed, [given])).toMatchObject({ next: { kind: 'go on' } });
     expect(look(resumed, [{ ...given, ...held, version: 8n }])).toMatchObject({ next: { kind: 'go on' } });
     expect(look(resumed, [{ ...given, ...held, token: 'b', version: 8n }])).toMatchObject({ next: { kind: 'go on' } });
-    expect(look(resumed, [{ ...given, token: 'b', version: 9n }])).toMatchObject({ next: { kind: 'suspend' } });
+    const failedAgain = { ...given, token: 'b', version: 9n };
+    expect(look(resumed, [failedAgain])).toMatchObject({ next: { kind: 'suspend' } });
+    // A look while it was tried anew makes no difference, and what is forgiven after that is forgiven still.
+    const seenWhileHeld = jobWith([{ ...given, ...held, token: 'b', version: 8n }]);
+    expect(look(seenWhileHeld, [failedAgain])).toMatchObject({ next: { kind: 'suspend' } });
+    expect(look(jobWith([failedAgain]), [failedAgain])).toMatchObject({ next: { kind: 'go on' } });
   });
 
   it('does not suspend a resumed job once more because a range with the old note was cut, or restored and cut', () => {

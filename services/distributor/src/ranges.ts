@@ -1,7 +1,7 @@
 /** A range in its three shapes: planned, as the store shows it, and as Kafka keeps it. */
 import type { RangeCheckpoint } from '@tidemark/contracts';
 import type { JobInstall, RangeState } from '@tidemark/cursors';
-import { type ClosedRange, deriveEnds, type PlannedRange, rangeOfCheckpoint } from '@tidemark/jobs';
+import { type ClosedRange, deriveEnds, exhaustedIn, type PlannedRange, rangeOfCheckpoint } from '@tidemark/jobs';
 import { isEmpty, NO_COUNTS, type PartitionWindow, RangeStatus } from '@tidemark/keyspace';
 
 /** What is written with the pin: nothing is settled, nothing was handed out. */
@@ -25,7 +25,9 @@ export function firstCheckpoint(jobId: string, range: PlannedRange, atMs: bigint
 }
 
 export function checkpointOf(jobId: string, range: RangeState, atMs: bigint): RangeCheckpoint {
-  const { partition, start, cursor, horizon, status, note, counters, token, version } = range;
+  const { partition, start, cursor, horizon, status, counters, token, version } = range;
+  // Whoever holds the range tries the record anew: the note is of the attempt before, and no answer to what comes of this one.
+  const note = range.owner !== '' && exhaustedIn(range.note) !== undefined ? '' : range.note;
   const lost = range.lost.map(({ first, last }) => ({ partition, first, last }));
   const parked = range.parked.map((record) => ({ ...record, dueAtMs: BigInt(record.dueAtMs) }));
   return {
