@@ -1,26 +1,13 @@
 import type { Counters } from '@tidemark/contracts';
 import { sampleRequest, sampleState } from '@tidemark/jobs/testing';
+import { NO_COUNTS } from '@tidemark/keyspace';
 import { expect, it } from 'vitest';
 import { expectedTime, paceOfHandler } from './expected-time.ts';
-
-const NOTHING: Counters = {
-  ok: 0n,
-  skipped: 0n,
-  deadLettered: 0n,
-  filtered: 0n,
-  markers: 0n,
-  compacted: 0n,
-  lost: 0n,
-  parked: 0n,
-  retries: 0n,
-  chunks: 0n,
-  maybeRedelivered: 0n,
-};
 
 function job(jobId: string, at: number, fields: Partial<Counters>, more: { handler?: string; state?: string } = {}) {
   const { handler = 'count', state = 'COMPLETED' } = more;
   const request = sampleRequest({ jobId, handler });
-  return sampleState({ request, state, ranMs: 2_000n, updatedAtMs: BigInt(at), totals: { ...NOTHING, ...fields } });
+  return sampleState({ request, state, ranMs: 2_000n, updatedAtMs: BigInt(at), totals: { ...NO_COUNTS, ...fields } });
 }
 
 it('takes the pace of the newest job of the handler that came to its end and handled something', () => {

@@ -6,14 +6,13 @@ import {
   produce,
   type SpawnedProgram,
   services,
-  spawnProgram,
   uniqueName,
   uniqueNamespace,
   waitFor,
 } from '@tidemark/testkit';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { scriptOf } from './repository.ts';
+import { startServices } from './testing/served.ts';
 import { type CliRun, cli } from './testing/test-terminal.ts';
 
 const namespace = uniqueNamespace('cli');
@@ -32,10 +31,7 @@ beforeAll(async () => {
     topic,
     [1, 2, 3].map((n) => ({ value: `good ${n}` })),
   );
-  programs = [
-    spawnProgram({ script: scriptOf('distributor'), env }),
-    spawnProgram({ script: scriptOf('worker'), env: { ...env, TIDEMARK_HANDLERS: HANDLERS } }),
-  ];
+  programs = startServices(env, { TIDEMARK_HANDLERS: HANDLERS });
   for (const program of programs) await program.logged('program.started');
   await waitFor(
     'a worker that announces its handlers',

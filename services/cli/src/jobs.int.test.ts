@@ -5,13 +5,12 @@ import {
   environmentOf,
   produce,
   type SpawnedProgram,
-  spawnProgram,
   uniqueName,
   uniqueNamespace,
   waitFor,
 } from '@tidemark/testkit';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { scriptOf } from './repository.ts';
+import { startServices } from './testing/served.ts';
 import { type CliRun, cli } from './testing/test-terminal.ts';
 
 /** In seconds: for what is to come, on a loaded machine. */
@@ -38,10 +37,7 @@ beforeAll(async () => {
     { key: '', value: null },
     { key: Buffer.from([0, 255, 254]), value: 'null' },
   ]);
-  programs = [
-    spawnProgram({ script: scriptOf('distributor'), env }),
-    spawnProgram({ script: scriptOf('worker'), env: { ...env, TIDEMARK_HANDLERS: HANDLERS } }),
-  ];
+  programs = startServices(env, { TIDEMARK_HANDLERS: HANDLERS });
   for (const program of programs) await program.logged('program.started');
   await waitFor(
     'a worker that announces its handlers',

@@ -9,13 +9,12 @@ import {
   environmentOf,
   produce,
   type SpawnedProgram,
-  spawnProgram,
   uniqueName,
   uniqueNamespace,
   waitFor,
 } from '@tidemark/testkit';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
-import { scriptOf } from './repository.ts';
+import { startServices } from './testing/served.ts';
 import { type CliRun, cli } from './testing/test-terminal.ts';
 
 const HANDLERS = new URL('./testing/faulty-handlers.ts', import.meta.url).pathname;
@@ -42,10 +41,7 @@ beforeAll(async () => {
     { key: '', value: null },
     { key: BINARY, value: 'null' },
   ]);
-  programs = [
-    spawnProgram({ script: scriptOf('distributor'), env }),
-    spawnProgram({ script: scriptOf('worker'), env: { ...env, TIDEMARK_HANDLERS: HANDLERS } }),
-  ];
+  programs = startServices(env, { TIDEMARK_HANDLERS: HANDLERS });
   await waitFor(
     'a worker that announces its handlers',
     async () => (await submit('look', 'picky', '--dry-run')).exitCode === 0,

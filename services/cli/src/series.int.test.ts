@@ -7,13 +7,12 @@ import {
   environmentOf,
   produce,
   type SpawnedProgram,
-  spawnProgram,
   uniqueName,
   uniqueNamespace,
   waitFor,
 } from '@tidemark/testkit';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { scriptOf } from './repository.ts';
+import { startServices } from './testing/served.ts';
 import { type CliRun, cli } from './testing/test-terminal.ts';
 
 const HANDLERS = new URL('./testing/steered-handlers.ts', import.meta.url).pathname;
@@ -33,10 +32,7 @@ beforeAll(async () => {
   env = environmentOf(uniqueNamespace('cli'));
   topic = await createTopic(uniqueName('cli'), { partitions: 2 });
   await produce(topic, [{ value: 'one' }, { value: 'two' }], { partition: 0 });
-  programs = [
-    spawnProgram({ script: scriptOf('distributor'), env }),
-    spawnProgram({ script: scriptOf('worker'), env: { ...env, TIDEMARK_HANDLERS: HANDLERS } }),
-  ];
+  programs = startServices(env, { TIDEMARK_HANDLERS: HANDLERS });
   await waitFor(
     'a worker that announces its handlers',
     async () => (await create('nightly', '--every', '6h')).exitCode === 0,

@@ -7,13 +7,12 @@ import {
   environmentOf,
   produce,
   type SpawnedProgram,
-  spawnProgram,
   uniqueName,
   uniqueNamespace,
   waitFor,
 } from '@tidemark/testkit';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { scriptOf } from './repository.ts';
+import { startServices } from './testing/served.ts';
 import { type CliRun, cli } from './testing/test-terminal.ts';
 
 const HANDLERS = new URL('./testing/steered-handlers.ts', import.meta.url).pathname;
@@ -67,10 +66,7 @@ beforeAll(async () => {
       Array.from({ length: RECORDS }, (_, n) => ({ value: n === 3 ? `bad ${n}` : `good ${n}` })),
       { partition },
     );
-  programs = [
-    spawnProgram({ script: scriptOf('distributor'), env }),
-    spawnProgram({ script: scriptOf('worker'), env: { ...env, TIDEMARK_HANDLERS: HANDLERS, TIDEMARK_SLOTS: '8' } }),
-  ];
+  programs = startServices(env, { TIDEMARK_HANDLERS: HANDLERS, TIDEMARK_SLOTS: '8' });
   for (const program of programs) await program.logged('program.started');
   await waitFor(
     'a worker that announces its handlers',
