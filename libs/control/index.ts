@@ -33,6 +33,8 @@ export {
 } from './src/job-view.ts';
 export { type KillAllAnswer, killAll } from './src/kill-all.ts';
 export { type Lag, type LagQuestion, LagState, type LagSum, lagOf, sumLag } from './src/lag.ts';
+export { type LetterPage, type LetterPageQuestion, type LetterPlace, letterPage } from './src/letter-page.ts';
+export { describeEditRefusal, describeRedriveRefusal, leftByRedrive } from './src/letter-words.ts';
 export { WATCH_INTERVAL_MS } from './src/limits.ts';
 export type { Amount } from './src/measure-window.ts';
 export type { Order, Raise } from './src/order.ts';
@@ -65,6 +67,7 @@ export {
 export { RangeWord, wordOfRange } from './src/range-word.ts';
 export { assertReachable, type Service } from './src/reachable.ts';
 export { type ReadItem, readWindow } from './src/read-window.ts';
+export { type RedriveRequest, type RedriveWish, redriveRequest, sameRedrive } from './src/redrive.ts';
 export { newestRelayPosition, type OutboxView, type ParkedKeyView, viewOutbox } from './src/relay-view.ts';
 export { type Retention, type RetentionFacts, RetentionState, retentionOf } from './src/retention.ts';
 export {
@@ -75,7 +78,15 @@ export {
 } from './src/retention-view.ts';
 export { retryParked } from './src/retry-parked.ts';
 export { type CreateSeriesAnswer, createSeries, type OrderSeriesAnswer, orderSeries } from './src/series.ts';
+export {
+  describeSchedule,
+  describeSeries,
+  describeSeriesOrder,
+  hasStopped,
+  unansweredSeries,
+} from './src/series-words.ts';
 export { settledProgress, settledUpTo } from './src/settled.ts';
+export { harmlessJson, type Shown, shownBytes, shownText, shownValue } from './src/shown-record.ts';
 export { type SteerAnswer, type SteerOptions, steerJob } from './src/steer.ts';
 export { type SubmitAnswer, type SubmitOptions, submitJob } from './src/submit.ts';
 export { type Column, plainText, tableLines } from './src/table.ts';

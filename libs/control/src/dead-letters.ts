@@ -36,7 +36,7 @@ export async function* deadLetters(
   signal?: AbortSignal,
 ): AsyncGenerator<LetterItem, void, undefined> {
   for await (const item of lettersIn(cluster, letters, await letterWindows(cluster, letters), signal))
-    if (item.kind === 'cut short' || matches(item.letter, filter)) yield item;
+    if (item.kind === 'cut short' || matchesLetter(item.letter, filter)) yield item;
 }
 
 /** All that is there now. */
@@ -85,7 +85,7 @@ export async function deadLetterAt(
   return undefined;
 }
 
-function matches({ jobId, faultClass }: DeadLetterFacts, filter: LetterFilter): boolean {
+export function matchesLetter({ jobId, faultClass }: DeadLetterFacts, filter: LetterFilter): boolean {
   return (
     (filter.jobId === undefined || filter.jobId === jobId) &&
     (filter.faultClass === undefined || filter.faultClass === faultClass)

@@ -1,8 +1,7 @@
 /** The three shapes of an answer: a table for people, one JSON document, or one JSON document a line. */
 
 import { jsonText } from '@tidemark/contracts';
-import { type Column, plainText, tableLines } from '@tidemark/control';
-import { harmlessJson } from './shown-record.ts';
+import { type Column, harmlessJson, plainText, tableLines } from '@tidemark/control';
 import type { Terminal } from './terminal.ts';
 
 export const Format = { table: 'table', json: 'json', jsonl: 'jsonl' } as const;

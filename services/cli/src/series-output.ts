@@ -1,6 +1,6 @@
 /** Series as the command line shows them. */
-import type { SeriesDefinition, SeriesState } from '@tidemark/contracts';
-import { type Column, plainText, tableLines } from '@tidemark/control';
+import type { SeriesState } from '@tidemark/contracts';
+import { type Column, describeSchedule, describeSeries, tableLines } from '@tidemark/control';
 import { SeriesStatus, shownParameters } from '@tidemark/jobs';
 import { instant } from './output.ts';
 
@@ -9,20 +9,11 @@ export const SERIES_COLUMNS: readonly Column<SeriesState>[] = [
   { title: 'STATUS', of: ({ status }) => status },
   { title: 'TOPIC', of: ({ definition }) => definition.request.topic },
   { title: 'HANDLER', of: ({ definition }) => definition.request.handler },
-  { title: 'SCHEDULE', of: ({ definition }) => scheduleText(definition) },
+  { title: 'SCHEDULE', of: ({ definition }) => describeSchedule(definition) },
   { title: 'RUNS', of: ({ runs }) => runs, align: 'right' },
   { title: 'LIVE RUN', of: ({ liveRun }) => liveRun },
   { title: 'NEXT DUE', of: dueText },
 ];
-
-/** `ACTIVE`, `STOPPED (why)`. */
-export function seriesText({ status, reason }: SeriesState): string {
-  return reason === '' ? status : `${status} (${plainText(reason)})`;
-}
-
-function scheduleText({ cron, zone, everyMs }: SeriesDefinition): string {
-  return cron === '' ? `every ${everyMs / 1_000n} s` : `${cron} ${zone}`;
-}
 
 function dueText({ status, dueAtMs }: SeriesState): string {
   return status === SeriesStatus.active ? instant(dueAtMs) : '';
@@ -58,10 +49,10 @@ export function seriesLines(state: SeriesState): readonly string[] {
   const { request } = definition;
   const lines = [
     `series     ${state.series}`,
-    `status     ${seriesText(state)}`,
+    `status     ${describeSeries(state)}`,
     `topic      ${request.topic}${topicId === '' ? '' : `  (id ${topicId})`}`,
     `handler    ${request.handler}`,
-    `schedule   ${scheduleText(definition)}`,
+    `schedule   ${describeSchedule(definition)}`,
     `runs       ${runs}${runs === 0n ? '' : `, the newest is ${state.series}-${runs}`}${liveRun === '' ? '' : ', which is live'}`,
   ];
   if (lookedAtMs > 0n) lines.push(`last look  ${instant(lookedAtMs)}`);

@@ -1,17 +1,23 @@
 /** `tidemark deadletter edit`: a corrected copy of a dead letter, which a redrive takes in its place. */
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { type EditPlan, editLetter, letterTopic } from '@tidemark/control';
+import {
+  describeEditRefusal,
+  type EditPlan,
+  editLetter,
+  letterTopic,
+  shownBytes,
+  shownText,
+  shownValue,
+} from '@tidemark/control';
 import type { LogConnections } from '@tidemark/control/connect';
 import { placeText } from '@tidemark/jobs';
-import { assertNever } from '@tidemark/keyspace';
 import { type Command, Option } from 'commander';
 import { type Place, recordPlace } from '../arguments.ts';
 import { actor, type Context, confirmed, withLog } from '../context.ts';
 import { ExitCode, fail } from '../exit-code.ts';
 import { printOne } from '../output.ts';
 import type { CommonOptions, Registrar } from '../registrar.ts';
-import { shownBytes, shownText, shownValue } from '../shown-record.ts';
 
 interface EditOptions extends CommonOptions {
   readonly at: Place;
@@ -69,7 +75,8 @@ async function editOne(
   if (!options.dryRun)
     await confirmed(context, `Append a corrected copy of letter ${placeText(place)} of ${letters.topic}?`, options.yes);
   const answer = await editLetter(cluster, letters, edit, { namespace, dryRun: options.dryRun, ...signals });
-  if (answer.kind !== 'planned') return refused({ topic, letters: letters.topic, place }, answer);
+  if (answer.kind !== 'planned')
+    return fail(EXIT_CODES[answer.kind] ?? ExitCode.conflict, describeEditRefusal({ topic, place }, answer));
   const [copy, ...followers] = answer.copies;
   const value = await shownValue(copy?.value ?? null, codec);
   const key = shownBytes(copy?.key ?? null);
@@ -114,39 +121,8 @@ async function bytesOf(path: string): Promise<Buffer> {
   return await readFile(path);
 }
 
-function refused(
-  { topic, letters, place }: { readonly topic: string; readonly letters: string; readonly place: Place },
-  answer: Exclude<EditPlan, { readonly kind: 'planned' }>,
-): never {
-  const at = `${placeText(place)} of ${letters}`;
-  switch (answer.kind) {
-    case 'not found':
-      return fail(ExitCode.notFound, `no dead letter at ${at} (retention may have taken it)`);
-    case 'pointer':
-      return fail(
-        ExitCode.conflict,
-        `letter ${at} holds no record, which was too large for the archive: produce a corrected one to ${topic}`,
-      );
-    case 'nothing changes':
-      return fail(ExitCode.conflict, `letter ${at} has this key and value already; nothing was written`);
-    case 'not the newest':
-      return fail(
-        ExitCode.conflict,
-        `letter ${answer.newest} of ${letters} is of the same record and stands in the place of ${placeText(place)}: edit that one`,
-      );
-    case 'too many followers':
-      return fail(
-        ExitCode.conflict,
-        `${answer.records} later letters of the key (${answer.bytes} bytes) would have to be copied behind it, which are too many for one transaction; redrive first what can be done as it is`,
-      );
-    case 'cut short':
-      return fail(ExitCode.unavailable, `partition ${place.partition} of ${letters} cannot be read: ${answer.reason}`);
-    case 'overtaken':
-      return fail(
-        ExitCode.conflict,
-        `somebody else edited a letter of ${letters} at the same time, and nothing was written: look again, and repeat it`,
-      );
-    default:
-      return assertNever(answer);
-  }
-}
+/** What makes sense by itself, but not with what is there. */
+const EXIT_CODES: Readonly<Partial<Record<EditPlan['kind'], ExitCode>>> = {
+  'not found': ExitCode.notFound,
+  'cut short': ExitCode.unavailable,
+};

@@ -1,18 +1,19 @@
 /** `tidemark deadletter redrive`: a bounded job over the dead letters of a topic, which hands them over as the records they are of. */
-import { randomUUID } from 'node:crypto';
-import type { JobRequested } from '@tidemark/contracts';
-import { FormerTopic, plainText, planRedrive, type RedriveCount, type RedrivePlan, submitJob } from '@tidemark/control';
-import type { Connections } from '@tidemark/control/connect';
+import type { JobRequested, JobState } from '@tidemark/contracts';
 import {
-  deadLetterTopic,
-  isSameContent,
-  LetterParameter,
-  newRequest,
-  Ordering,
-  REPUBLISH,
-  shownParameters,
-} from '@tidemark/jobs';
-import { assertNever } from '@tidemark/keyspace';
+  describeRedriveRefusal,
+  FormerTopic,
+  leftByRedrive,
+  plainText,
+  planRedrive,
+  type RedriveCount,
+  type RedrivePlan,
+  redriveRequest,
+  sameRedrive,
+  submitJob,
+} from '@tidemark/control';
+import type { Connections } from '@tidemark/control/connect';
+import { Ordering, REPUBLISH, shownParameters } from '@tidemark/jobs';
 import { type Command, Option } from 'commander';
 import { count, int32 } from '../arguments.ts';
 import { actor, type Context, confirmed, withConnections } from '../context.ts';
@@ -80,13 +81,15 @@ async function redriveTopic(
   options: RedriveOptions,
 ): Promise<ExitCode> {
   const { terminal } = context;
-  const asked = await requestOf(connections, topic, options);
-  const repeated = options.dryRun ? undefined : await sameWish(connections, asked);
+  const states = await connections.jobLog.states();
+  const asked = requestOf(states, topic, options);
+  const repeated = options.dryRun ? undefined : sameRedrive(states, asked);
   if (repeated !== undefined)
     return tellSubmitted(context, repeated, await submitJob(connections, repeated, { signal: terminal.signal }));
   const question = { topic, parameters: asked.parameters, former: options.recreated };
   const plan = await planRedrive(connections.cluster, question, terminal.signal);
-  if (plan.kind !== 'planned') return refused(topic, plan);
+  if (plan.kind !== 'planned')
+    return fail(EXIT_CODES[plan.kind] ?? ExitCode.conflict, describeRedriveRefusal(topic, plan));
   const { count: found } = plan;
   const request = { ...asked, parameters: plan.parameters, to: plan.to };
   if (options.dryRun) {
@@ -103,36 +106,15 @@ async function redriveTopic(
     `Hand ${found.letters} dead letters of ${topic} to handler ${request.handler} again?`,
     options.yes,
   );
-  for (const line of leftLines(found)) terminal.note(line);
+  for (const line of leftByRedrive(found)) terminal.note(line);
   return tellSubmitted(context, request, await submitJob(connections, request, { signal: terminal.signal }));
 }
 
-function refused(topic: string, plan: Exclude<RedrivePlan, { readonly kind: 'planned' }>): never {
-  switch (plan.kind) {
-    case 'topic missing':
-      return fail(
-        ExitCode.notFound,
-        `topic ${topic} does not exist any more, and ${plan.letters} letters are of its records: "tidemark deadletter export ${topic}" keeps them; --recreated take hands them over all the same`,
-      );
-    case 'topic recreated':
-      return fail(
-        ExitCode.conflict,
-        `${plan.letters} letters are of a topic ${topic} that was deleted and created again since: the same offsets name other records now, and a sink may take one for the other. --recreated leave leaves them where they are, --recreated take hands them over all the same`,
-      );
-    case 'too many repeats':
-      return fail(
-        ExitCode.conflict,
-        `${plan.records} records of ${topic} have several letters, more than one request can name: redrive them by --job or --class, the newest job first`,
-      );
-    case 'cut short':
-      return fail(
-        ExitCode.unavailable,
-        `partition ${plan.partition} of ${deadLetterTopic(topic)} cannot be read: ${plan.reason}`,
-      );
-    default:
-      return assertNever(plan);
-  }
-}
+/** What makes sense by itself, but not with what is there. */
+const EXIT_CODES: Readonly<Partial<Record<RedrivePlan['kind'], ExitCode>>> = {
+  'topic missing': ExitCode.notFound,
+  'cut short': ExitCode.unavailable,
+};
 
 function dryRunLines(topic: string, request: JobRequested, found: RedriveCount): readonly string[] {
   const { handler, parameters } = request;
@@ -141,7 +123,7 @@ function dryRunLines(topic: string, request: JobRequested, found: RedriveCount):
     `would hand ${found.letters} dead letters of ${topic} to handler ${handler}${target}; nothing was requested`,
     ...(found.letters === 0 ? [] : [`by class   ${amounts(found.byClass)}`, `by round   ${amounts(found.byRound)}`]),
     ...(found.edited === 0 ? [] : [`edited     ${found.edited} corrected copies are among them`]),
-    ...leftLines(found),
+    ...leftByRedrive(found),
   ];
 }
 
@@ -151,57 +133,24 @@ function amounts(counts: Readonly<Record<string, number>>): string {
     .join(', ');
 }
 
-/** What stays where it is, and why. */
-function leftLines({ pointers, tooOften, replaced, former }: RedriveCount): readonly string[] {
-  const lines: readonly (readonly [number, string])[] = [
-    [pointers, 'hold no record, which was too large for their topic'],
-    [tooOften, 'were dead-lettered as often as --max-rounds says'],
-    [replaced, 'are of records of which a later letter or a corrected copy counts'],
-  ];
-  return [
-    ...lines.flatMap(([left, why]) => (left === 0 ? [] : [`${left} more ${why}: they are left where they are`])),
-    ...(former === 0 ? [] : [`${former} are of a topic that was deleted or created again since`]),
-  ];
-}
-
-async function requestOf({ jobLog }: Connections, topic: string, options: RedriveOptions): Promise<JobRequested> {
-  const former =
-    options.job === undefined ? undefined : ((await jobLog.states()).get(options.job) ?? unknownJob(options.job));
-  const handler = options.handler ?? former?.request.handler;
-  if (handler === undefined)
-    return fail(ExitCode.usage, 'name who gets the letters: --handler, or --job for the handler of that job');
-  // Parameters and consent were given for that handler, and mean nothing to another one.
-  const isSameHandler = handler === former?.request.handler;
-  return newRequest({
-    jobId: options.id ?? `redrive-${randomUUID()}`,
-    topic: deadLetterTopic(topic),
-    handler,
-    parameters: {
-      ...(isSameHandler ? withoutLetters(former.request.parameters) : {}),
-      ...options.param,
-      ...(options.job === undefined ? {} : { [LetterParameter.job]: options.job }),
-      ...(options.class === undefined ? {} : { [LetterParameter.faultClass]: options.class }),
-      [LetterParameter.roundsMax]: String(options.maxRounds),
-    },
+function requestOf(states: ReadonlyMap<string, JobState>, topic: string, options: RedriveOptions): JobRequested {
+  const answer = redriveRequest(states, {
+    topic,
+    job: options.job,
+    faultClass: options.class,
+    handler: options.handler,
+    parameters: options.param,
+    id: options.id,
     ordering: options.ordering,
     rate: options.rate,
-    acceptDuplicates: options.acceptDuplicates || (isSameHandler && former.request.acceptDuplicates),
-    note: options.reason,
-    requestedBy: actor(),
-    ...(options.maxDeadLetters === undefined ? {} : { deadLettersMax: options.maxDeadLetters }),
+    roundsMax: options.maxRounds,
+    deadLettersMax: options.maxDeadLetters,
+    acceptDuplicates: options.acceptDuplicates,
+    former: options.recreated,
+    reason: options.reason,
+    actor: actor(),
   });
-}
-
-/** The job of this id, if it was asked for with these words: which letters there were then is no part of the wish. */
-async function sameWish({ jobLog }: Connections, asked: JobRequested): Promise<JobRequested | undefined> {
-  const present = (await jobLog.states()).get(asked.jobId)?.request;
-  if (present === undefined) return undefined;
-  const { [LetterParameter.newest]: _newest, [LetterParameter.topicId]: _topicId, ...parameters } = present.parameters;
-  return isSameContent(asked, { ...present, parameters, to: asked.to }) ? present : undefined;
-}
-
-/** Which letters a former redrive was about says nothing of this one. */
-function withoutLetters(parameters: JobRequested['parameters']): JobRequested['parameters'] {
-  const names: ReadonlySet<string> = new Set(Object.values(LetterParameter));
-  return Object.fromEntries(Object.entries(parameters).filter(([name]) => !names.has(name)));
+  if (answer.kind === 'request') return answer.request;
+  if (answer.kind === 'unknown job') return unknownJob(answer.jobId);
+  return fail(ExitCode.usage, 'name who gets the letters: --handler, or --job for the handler of that job');
 }

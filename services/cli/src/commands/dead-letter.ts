@@ -9,6 +9,9 @@ import {
   LetterGroups,
   letterTopic,
   plainText,
+  shownBytes,
+  shownText,
+  shownValue,
 } from '@tidemark/control';
 import type { LogConnections } from '@tidemark/control/connect';
 import { placeText } from '@tidemark/jobs';
@@ -19,7 +22,6 @@ import { type Context, withLog } from '../context.ts';
 import { ExitCode, fail } from '../exit-code.ts';
 import { instant, lineOfJson, printOne, printRows } from '../output.ts';
 import type { Registrar } from '../registrar.ts';
-import { shownBytes, shownText, shownValue } from '../shown-record.ts';
 import { registerEdit } from './dead-letter-edit.ts';
 import { classOption } from './dead-letter-options.ts';
 import { registerRedrive } from './dead-letter-redrive.ts';

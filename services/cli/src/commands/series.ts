@@ -1,7 +1,16 @@
 /** `tidemark series …`: durable chains of windows over a topic, run by the clock or by hand. */
-import type { SeriesDefinition, SeriesState } from '@tidemark/contracts';
-import { type CreateSeriesAnswer, createSeries, type OrderSeriesAnswer, orderSeries } from '@tidemark/control';
-import { isHeld, lastingFault, type SeriesOrderName, SeriesStatus } from '@tidemark/jobs';
+import type { SeriesDefinition } from '@tidemark/contracts';
+import {
+  type CreateSeriesAnswer,
+  createSeries,
+  describeSeries,
+  describeSeriesOrder,
+  hasStopped,
+  type OrderSeriesAnswer,
+  orderSeries,
+  unansweredSeries,
+} from '@tidemark/control';
+import { isHeld, type SeriesOrderName } from '@tidemark/jobs';
 import { assertNever } from '@tidemark/keyspace';
 import { type Command, Option } from 'commander';
 import { period } from '../arguments.ts';
@@ -9,7 +18,7 @@ import { actor, type Context, confirmed, withConnections, withLog } from '../con
 import { ExitCode, fail } from '../exit-code.ts';
 import { printOne, printRows } from '../output.ts';
 import type { CommonOptions, Registrar } from '../registrar.ts';
-import { SERIES_COLUMNS, seriesJson, seriesLines, seriesText } from '../series-output.ts';
+import { SERIES_COLUMNS, seriesJson, seriesLines } from '../series-output.ts';
 import {
   exitCodeOfReason,
   type RequestCliOptions,
@@ -89,7 +98,7 @@ function tellCreated(context: Context, definition: SeriesDefinition, answer: Cre
       const { state, created } = answer;
       const again = created ? '' : '; the same series was created before';
       printOne(terminal, format, { ...seriesJson(state), created }, () => [
-        `${name}  ${seriesText(state)}${again}`,
+        `${name}  ${describeSeries(state)}${again}`,
         ...seriesLines(state).slice(2),
       ]);
       return ExitCode.ok;
@@ -100,7 +109,7 @@ function tellCreated(context: Context, definition: SeriesDefinition, answer: Cre
     case 'other content':
       return fail(
         ExitCode.conflict,
-        `series ${name} exists with other content and is ${seriesText(answer.state)}; "tidemark series show ${name}" shows it, another name makes another series`,
+        `series ${name} exists with other content and is ${describeSeries(answer.state)}; "tidemark series show ${name}" shows it, another name makes another series`,
       );
     case 'refused':
       return fail(exitCodeOfReason(answer.state.reason), `series ${name} was refused: ${answer.state.reason}`);
@@ -139,63 +148,29 @@ async function orderBy(
         ...(options.wait ? {} : { answerTimeoutMs: 0 }),
       },
     );
-    const text = textOf(order, name, answer);
+    const text = describeSeriesOrder(order, name, answer);
+    const exitCode = hasStopped(order, answer) ? ExitCode.failed : EXIT_CODES[answer.kind];
+    if (exitCode !== ExitCode.ok) fail(exitCode, text);
     const state = answer.kind === 'applied' ? seriesJson(answer.state) : {};
-    printOne(context.terminal, context.format, { series: name, order, result: answer.kind, ...state }, () => [text]);
+    printOne(context.terminal, context.format, { series: name, order, result: answer.kind, ...state }, () => [
+      `${name}  ${text}`,
+    ]);
     return ExitCode.ok;
   });
 }
 
-function textOf(order: Exclude<SeriesOrderName, 'create'>, name: string, answer: OrderSeriesAnswer): string {
-  switch (answer.kind) {
-    case 'applied':
-      return `${name}  ${APPLIED[order](answer.state, answer.before)}`;
-    case 'ordered':
-      return `${name}  ${order} ordered`;
-    case 'unknown series':
-      return unknownSeries(name);
-    case 'not in this state':
-      return fail(ExitCode.conflict, refusalText(name, answer.reason));
-    case 'unanswered':
-      return unanswered(name, answer.waitedMs);
-    default:
-      return assertNever(answer);
-  }
-}
-
-const APPLIED: Readonly<
-  Record<Exclude<SeriesOrderName, 'create'>, (state: SeriesState, before: SeriesState) => string>
-> = {
-  run: (state, before) => {
-    if (state.status === SeriesStatus.stopped)
-      return fail(ExitCode.failed, `series ${state.series} is ${seriesText(state)}`);
-    if (state.runs > before.runs)
-      return `run ${state.series}-${state.runs}; "tidemark job watch ${state.series}-${state.runs}"`;
-    return state.liveRun === ''
-      ? 'nothing new since the last run, so there is nothing to run'
-      : `the next run begins as soon as ${state.liveRun} ends`;
-  },
-  resume: (_, before) =>
-    `ACTIVE again, behind what stopped it: ${before.reason}. What that run did not settle is skipped; "tidemark job show ${before.series}-${before.runs}" shows its window, for a job of its own`,
-  delete: (_, before) =>
-    before.liveRun === ''
-      ? 'DELETED; the log is no longer held for it'
-      : `DELETED; run ${before.liveRun} goes on by itself`,
+const EXIT_CODES: Readonly<Record<OrderSeriesAnswer['kind'], ExitCode>> = {
+  applied: ExitCode.ok,
+  ordered: ExitCode.ok,
+  'unknown series': ExitCode.notFound,
+  'not in this state': ExitCode.conflict,
+  unanswered: ExitCode.timedOut,
 };
-
-function refusalText(name: string, reason: string): string {
-  return lastingFault(reason) === undefined && reason.includes('resume it first')
-    ? `${reason}: "tidemark series resume ${name}"`
-    : reason;
-}
 
 function unknownSeries(name: string): never {
   return fail(ExitCode.notFound, `no series ${name} is known; "tidemark series list" shows all`);
 }
 
 function unanswered(name: string, waitedMs: number): never {
-  return fail(
-    ExitCode.timedOut,
-    `the order to series ${name} is written, but no distributor answered within ${waitedMs / 1000} s; it is applied as soon as one runs: "tidemark distributor"`,
-  );
+  return fail(ExitCode.timedOut, unansweredSeries(name, waitedMs));
 }

@@ -1,6 +1,14 @@
 /** `tidemark topic read TOPIC`: bounded, decoded for people, byte by byte for files. */
 import type { Codec } from '@tidemark/contracts';
-import { type PlannedWindow, planWindow, readWindow } from '@tidemark/control';
+import {
+  type PlannedWindow,
+  planWindow,
+  readWindow,
+  type Shown,
+  shownBytes,
+  shownText,
+  shownValue,
+} from '@tidemark/control';
 import type { LogConnections } from '@tidemark/control/connect';
 import type { LogRecord } from '@tidemark/log';
 import { type Command, Option } from 'commander';
@@ -12,7 +20,7 @@ import { Format, instant, lineOfJson, printOne } from '../output.ts';
 import { exportRecords, exportValue } from '../record-export.ts';
 import { hexBytes, type SelectionOptions, selectRecords } from '../record-selection.ts';
 import type { Registrar } from '../registrar.ts';
-import { type Shown, shownBytes, shownText, shownValue } from '../shown-record.ts';
+
 import { FROM_HELP, neededFor, orFail, TO_HELP } from './window.ts';
 
 interface ReadOptions extends SelectionOptions {
