@@ -77,7 +77,13 @@ export {
   viewRetention,
 } from './src/retention-view.ts';
 export { retryParked } from './src/retry-parked.ts';
-export { type CreateSeriesAnswer, createSeries, type OrderSeriesAnswer, orderSeries } from './src/series.ts';
+export {
+  type CreateSeriesAnswer,
+  createSeries,
+  type OrderSeriesAnswer,
+  orderSeries,
+  planSeries,
+} from './src/series.ts';
 export {
   describeSchedule,
   describeSeries,
@@ -88,7 +94,7 @@ export {
 export { settledProgress, settledUpTo } from './src/settled.ts';
 export { harmlessJson, type Shown, shownBytes, shownText, shownValue } from './src/shown-record.ts';
 export { type SteerAnswer, type SteerOptions, steerJob } from './src/steer.ts';
-export { type SubmitAnswer, type SubmitOptions, submitJob } from './src/submit.ts';
+export { type JobPlan, planJob, type SubmitAnswer, type SubmitOptions, submitJob } from './src/submit.ts';
 export { type Column, plainText, tableLines } from './src/table.ts';
 export {
   type Crew,

@@ -22,6 +22,8 @@ export function describeSeriesOrder(order: GivenOrder, series: string, answer: O
   switch (answer.kind) {
     case 'applied':
       return APPLIED[order](answer.state, answer.before);
+    case 'dry run':
+      return `would ${order}; it is ${describeSeries(answer.state)}, and nothing was changed`;
     case 'ordered':
       return `${order} ordered`;
     case 'unknown series':

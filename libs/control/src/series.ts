@@ -4,7 +4,7 @@ import type { SeriesDefinition, SeriesOrder, SeriesState } from '@tidemark/contr
 import { definitionFaults, isHeld, isSameSeries, moveSeries, SeriesOrderName, SeriesStatus } from '@tidemark/jobs';
 import { ANSWER_TIMEOUT_MS } from './limits.ts';
 import type { ControlParts } from './parts.ts';
-import { checkRequest, type RequestCheck } from './submit.ts';
+import { checkRequest, type PlannedJob, type RequestRefusal } from './submit.ts';
 
 export interface SeriesOptions {
   readonly reason: string;
@@ -14,19 +14,28 @@ export interface SeriesOptions {
   readonly signal?: AbortSignal;
 }
 
-export type CreateSeriesAnswer =
+/** Why there is nothing to create. */
+type Unplanned =
   /** `created` is false when the same series was there already. */
   | { readonly kind: 'created'; readonly state: SeriesState; readonly created: boolean }
   | { readonly kind: 'other content'; readonly state: SeriesState }
   | { readonly kind: 'refused'; readonly state: SeriesState }
   | { readonly kind: 'invalid series'; readonly faults: readonly string[] }
+  | RequestRefusal;
+
+/** Of its first run, if that were due now. */
+export type SeriesPlan = PlannedJob | Unplanned;
+
+export type CreateSeriesAnswer =
+  | Unplanned
   | { readonly kind: 'unanswered'; readonly waitedMs: number }
-  | { readonly kind: 'ordered' }
-  | Exclude<RequestCheck, { readonly kind: 'dry run' }>;
+  | { readonly kind: 'ordered' };
 
 export type OrderSeriesAnswer =
   /** `before` is what it was when the order was given. */
   | { readonly kind: 'applied'; readonly state: SeriesState; readonly before: SeriesState }
+  /** It would be followed; nothing was ordered. */
+  | { readonly kind: 'dry run'; readonly state: SeriesState }
   | { readonly kind: 'unknown series' }
   | { readonly kind: 'not in this state'; readonly state: SeriesState; readonly reason: string }
   | { readonly kind: 'unanswered'; readonly waitedMs: number }
@@ -34,19 +43,30 @@ export type OrderSeriesAnswer =
 
 type SeriesParts = Pick<ControlParts, 'jobLog'>;
 
-export async function createSeries(
-  parts: Pick<ControlParts, 'cluster' | 'jobLog' | 'schedule' | 'namespace'>,
+type PlanParts = Pick<ControlParts, 'cluster' | 'jobLog' | 'schedule' | 'namespace'>;
+
+/** What a creation would order, or why it would not; nothing is written. */
+export async function planSeries(
+  parts: PlanParts,
   definition: SeriesDefinition,
-  options: SeriesOptions & { readonly allowUnknownHandler?: boolean },
-): Promise<CreateSeriesAnswer> {
+  options: { readonly allowUnknownHandler?: boolean } = {},
+): Promise<SeriesPlan> {
   const { request } = definition;
   const faults = definitionFaults(request.jobId, definition);
   if (faults.length > 0) return { kind: 'invalid series', faults };
   const present = (await parts.jobLog.series()).get(request.jobId);
   if (present !== undefined && isHeld(present)) return createdOf(present, definition, false);
-  const checked = await checkRequest(parts, request, { ...options, states: await parts.jobLog.states() });
-  if (checked.kind !== 'dry run') return checked;
-  const order = orderOf(request.jobId, SeriesOrderName.create, options, definition);
+  return checkRequest(parts, request, { ...options, states: await parts.jobLog.states() });
+}
+
+export async function createSeries(
+  parts: PlanParts,
+  definition: SeriesDefinition,
+  options: SeriesOptions & { readonly allowUnknownHandler?: boolean },
+): Promise<CreateSeriesAnswer> {
+  const plan = await planSeries(parts, definition, options);
+  if (plan.kind !== 'planned') return plan;
+  const order = orderOf(definition.request.jobId, SeriesOrderName.create, options, definition);
   const answer = await giveOrder(parts, order, options, () => true);
   return 'status' in answer ? createdOf(answer, definition, true) : answer;
 }
@@ -54,7 +74,7 @@ export async function createSeries(
 export async function orderSeries(
   parts: SeriesParts,
   { series, order: name }: { readonly series: string; readonly order: Exclude<SeriesOrderName, 'create'> },
-  options: SeriesOptions,
+  options: SeriesOptions & { readonly dryRun?: boolean },
 ): Promise<OrderSeriesAnswer> {
   const before = (await parts.jobLog.series()).get(series);
   if (before === undefined) return { kind: 'unknown series' };
@@ -64,6 +84,7 @@ export async function orderSeries(
   const time = { atMs: BigInt(Date.now()), actor };
   const expected = moveSeries(before, { kind, orderId, reason, actor }, time);
   if (expected.kind === 'refused') return { kind: 'not in this state', state: before, reason: expected.reason };
+  if (options.dryRun === true) return { kind: 'dry run', state: before };
   const isDone = (state: SeriesState): boolean => name !== SeriesOrderName.run || hasRun(before, state);
   const answer = await giveOrder(parts, order, options, isDone);
   if (!('status' in answer)) return answer;
@@ -86,7 +107,7 @@ function isFollowed(name: SeriesOrderName, { status }: SeriesState): boolean {
   return name === SeriesOrderName.run || status === SeriesStatus.active;
 }
 
-function createdOf(state: SeriesState, definition: SeriesDefinition, created: boolean): CreateSeriesAnswer {
+function createdOf(state: SeriesState, definition: SeriesDefinition, created: boolean): Unplanned {
   if (!isSameSeries(state.definition, definition)) return { kind: 'other content', state };
   return isHeld(state) ? { kind: 'created', state, created } : { kind: 'refused', state };
 }

@@ -3,10 +3,10 @@ import { newRequest } from '@tidemark/jobs';
 import { toOffset } from '@tidemark/keyspace';
 import { createMemoryCluster } from '@tidemark/log/testing';
 import { expect, it } from 'vitest';
-import { submitJob } from './submit.ts';
+import { planJob } from './submit.ts';
 import { scriptedJobLog } from './testing/scripted-job-log.ts';
 
-it('a dry run begins where the pin would, behind the mark of the guard, and requests nothing', async () => {
+it('a plan begins where the pin would, behind the mark of the guard, and requests nothing', async () => {
   const cluster = createMemoryCluster();
   const { topic, topicId } = cluster.createTopic('t');
   const writer = await cluster.openWriter();
@@ -27,7 +27,7 @@ it('a dry run begins where the pin would, behind the mark of the guard, and requ
     },
   };
   const request = newRequest({ jobId: 'dry', topic, handler: 'count' });
-  const answer = await submitJob(parts, request, { dryRun: true, allowUnknownHandler: true, floors });
-  expect(answer).toMatchObject({ kind: 'dry run', ranges: 1, plan: { partitions: [{ start: 19n, end: 29n }] } });
+  const answer = await planJob(parts, request, { allowUnknownHandler: true, floors });
+  expect(answer).toMatchObject({ kind: 'planned', ranges: 1, window: { partitions: [{ start: 19n, end: 29n }] } });
   expect(requested).toEqual([]);
 });

@@ -10,74 +10,93 @@ import { ANSWER_TIMEOUT_MS } from './limits.ts';
 import type { ControlParts } from './parts.ts';
 import { type PlannedWindow, type PlanParts, planWindow, type WindowPlan } from './plan-window.ts';
 
-export interface SubmitOptions {
+export interface PlanOptions {
   /** Wait for a worker that knows the handler instead of refusing. */
   readonly allowUnknownHandler?: boolean;
-  readonly dryRun?: boolean;
-  /** For a dry run that begins where the pin would. */
+  /** For a plan that begins where the pin would. */
   readonly floors?: PlanParts['floors'];
+}
+
+export interface SubmitOptions extends Pick<PlanOptions, 'allowUnknownHandler'> {
   /** 0 = do not wait for the distributor. */
   readonly answerTimeoutMs?: number;
   readonly signal?: AbortSignal;
 }
 
-export type SubmitAnswer =
-  | {
-      readonly kind: 'accepted';
-      readonly state: JobState /** False when the same job was there already. */;
-      readonly created: boolean;
-    }
-  | { readonly kind: 'dry run'; readonly plan: PlannedWindow; readonly ranges: number }
-  | { readonly kind: 'requested' }
-  /** The request is durable and will be answered when a distributor runs. */
-  | { readonly kind: 'unanswered'; readonly waitedMs: number }
-  | { readonly kind: 'refused'; readonly state: JobState }
-  | { readonly kind: 'invalid'; readonly faults: readonly string[] }
+/** What a job would cover, as far as it can be known before it is asked for. */
+export interface PlannedJob {
+  readonly kind: 'planned';
+  readonly window: PlannedWindow;
+  readonly ranges: number;
+}
+
+/** What a request asks for cannot be, whether or not it is new. */
+export type RequestRefusal =
   /** Of a built-in handler that writes to a topic. */
   | ({ readonly kind: 'target refused' } & RefusedTarget)
   | { readonly kind: 'unknown handler'; readonly known: readonly string[] }
   | { readonly kind: 'not idempotent' }
-  | { readonly kind: 'other content'; readonly state: JobState }
   | Exclude<WindowPlan, PlannedWindow>;
 
-export type RequestCheck = Extract<
-  SubmitAnswer,
-  {
-    readonly kind:
-      | 'dry run'
-      | 'target refused'
-      | 'unknown handler'
-      | 'not idempotent'
-      | 'unknown topic'
-      | 'malformed'
-      | 'window refused';
-  }
->;
+/** What a job of this id was answered before. */
+type FormerAnswer =
+  | {
+      readonly kind: 'accepted';
+      readonly state: JobState;
+      /** False when the same job was there already. */
+      readonly created: boolean;
+    }
+  | { readonly kind: 'refused'; readonly state: JobState }
+  | { readonly kind: 'other content'; readonly state: JobState };
 
-/** Needs no part of the job on the broker before: the first request of a namespace may create nothing but its record. */
+/** Why there is nothing to ask for. */
+type Unplanned = FormerAnswer | RequestRefusal | { readonly kind: 'invalid'; readonly faults: readonly string[] };
+
+export type JobPlan = PlannedJob | Unplanned;
+
+export type SubmitAnswer =
+  | Unplanned
+  | { readonly kind: 'requested' }
+  /** The request is durable and will be answered when a distributor runs. */
+  | { readonly kind: 'unanswered'; readonly waitedMs: number };
+
+/** What a submit would ask for, or why it would not; nothing is written. */
+export async function planJob(
+  parts: Pick<ControlParts, 'cluster' | 'jobLog' | 'schedule' | 'namespace'>,
+  request: JobRequested,
+  options: PlanOptions = {},
+): Promise<JobPlan> {
+  const faults = requestFaults(request);
+  if (faults.length > 0) return { kind: 'invalid', faults };
+  const states = await parts.jobLog.states();
+  const present = states.get(request.jobId);
+  return present === undefined
+    ? checkRequest(parts, request, { ...options, states })
+    : answerOf(present, request, { created: false });
+}
+
+/**
+ * Asks for what was planned, and hears what became of it. Needs no part of the job on the broker before: the first request of
+ * a namespace may create nothing but its record.
+ */
 export async function submitJob(
   parts: Pick<ControlParts, 'cluster' | 'jobLog' | 'schedule' | 'namespace'>,
   request: JobRequested,
   options: SubmitOptions = {},
 ): Promise<SubmitAnswer> {
-  const faults = requestFaults(request);
-  if (faults.length > 0) return { kind: 'invalid', faults };
-  const states = await parts.jobLog.states();
-  const present = states.get(request.jobId);
-  if (present !== undefined) return answerOf(present, request, false);
-  const checked = await checkRequest(parts, request, { ...options, states });
-  if (checked.kind !== 'dry run' || options.dryRun === true) return checked;
+  const plan = await planJob(parts, request, options);
+  if (plan.kind !== 'planned') return plan;
   await parts.jobLog.request(request);
   return awaitAnswer(parts, request, options);
 }
 
-/** What is known before anything is written: a plan of what it would cover, or why it cannot be. */
+/** What a new request would cover, or why it cannot be. */
 export async function checkRequest(
   parts: Pick<ControlParts, 'cluster' | 'schedule' | 'namespace'>,
   request: JobRequested,
-  options: Pick<SubmitOptions, 'allowUnknownHandler' | 'floors'> & { readonly states: ReadonlyMap<string, JobState> },
-): Promise<RequestCheck> {
-  const plan = await planWindow(
+  options: PlanOptions & { readonly states: ReadonlyMap<string, JobState> },
+): Promise<PlannedJob | RequestRefusal> {
+  const window = await planWindow(
     { catalog: parts.cluster.catalog, states: async () => options.states, floors: options.floors },
     {
       topic: request.topic,
@@ -86,19 +105,18 @@ export async function checkRequest(
       onLost: request.onLost === OnLost.skip ? OnLost.skip : OnLost.stop,
     },
   );
-  if (plan.kind !== 'planned') return plan;
+  if (window.kind !== 'planned') return window;
   const target = await targetRefusal(parts.cluster.catalog, request, parts.namespace);
   if (target !== undefined) return { kind: 'target refused', ...target };
   const refusal = await refusalOfHandler(parts, request, options);
-  if (refusal !== undefined) return refusal;
-  return { kind: 'dry run', plan, ranges: planRanges(plan.partitions, request).length };
+  return refusal ?? { kind: 'planned', window, ranges: planRanges(window.partitions, request).length };
 }
 
 async function refusalOfHandler(
   parts: Pick<ControlParts, 'schedule'>,
   request: JobRequested,
-  options: SubmitOptions,
-): Promise<Extract<SubmitAnswer, { readonly kind: 'unknown handler' | 'not idempotent' }> | undefined> {
+  options: Pick<PlanOptions, 'allowUnknownHandler'>,
+): Promise<Extract<RequestRefusal, { readonly kind: 'unknown handler' | 'not idempotent' }> | undefined> {
   const { workers } = await parts.schedule.workers();
   const handlers = new Map(
     workers.flatMap((worker) => worker.handlers.map((handler) => [handler.name, handler] as const)),
@@ -125,10 +143,12 @@ async function awaitAnswer(
     timeoutMs,
     ...(options.signal === undefined ? {} : { signal: options.signal }),
   });
-  return state === undefined ? { kind: 'unanswered', waitedMs: timeoutMs } : answerOf(state, request, true);
+  return state === undefined
+    ? { kind: 'unanswered', waitedMs: timeoutMs }
+    : answerOf(state, request, { created: true });
 }
 
-function answerOf(state: JobState, request: JobRequested, created: boolean): SubmitAnswer {
+function answerOf(state: JobState, request: JobRequested, { created }: { readonly created: boolean }): FormerAnswer {
   if (!isSameContent(state.request, request)) return { kind: 'other content', state };
   return jobVerdictOf(state) === JobVerdict.refused ? { kind: 'refused', state } : { kind: 'accepted', state, created };
 }

@@ -23,6 +23,8 @@ let programs: readonly SpawnedProgram[];
 const gate = join(mkdtempSync(join(tmpdir(), 'tidemark-series-')), 'gate');
 
 const run = (...args: readonly string[]): Promise<CliRun> => cli(args, env);
+/** On a terminal, where somebody says no to every question. */
+const refusing = (...args: readonly string[]): Promise<CliRun> => cli(args, env, { answer: false });
 const create = (name: string, ...more: readonly string[]): Promise<CliRun> =>
   run('series', 'create', name, '--topic', topic, '--handler', 'gated', '--param', `gate=${gate}`, ...more);
 const told = ({ exitCode, out, notes }: CliRun): readonly [number, string] => [exitCode, [...out, ...notes].join('\n')];
@@ -65,7 +67,33 @@ it('is created once, runs, stops with a run that was cancelled, goes on behind i
     expect.stringContaining('nowhere'),
   ]);
 
-  expect(told(await run('series', 'run', 'nightly'))).toEqual([0, expect.stringMatching(/^nightly {2}run nightly-1;/)]);
+  expect(told(await create('other', '--every', '1h', '--dry-run'))).toEqual([
+    0,
+    expect.stringMatching(
+      /^would create series other; nothing was ordered\na run that began now would be 1 ranges of /,
+    ),
+  ]);
+  expect(parsed(await create('other', '--every', '1h', '--dry-run', '-o', 'json'))).toMatchObject({
+    series: 'other',
+    dryRun: true,
+    partitions: [
+      { partition: 0, start: '-1', end: '1' },
+      { partition: 1, start: '-1', end: '-1' },
+    ],
+  });
+  expect((await run('series', 'show', 'other')).exitCode).toBe(3);
+
+  expect(told(await run('series', 'run', 'nightly', '--dry-run'))).toEqual([
+    0,
+    'nightly  would run; it is ACTIVE, and nothing was changed',
+  ]);
+  expect(told(await run('series', 'show', 'nightly'))[1]).toContain('runs       0');
+  // A run takes nothing away, and asks nothing.
+  expect(told(await run('series', 'run', 'nightly', '--yes'))).toEqual([2, expect.stringContaining('--yes')]);
+  expect(told(await refusing('series', 'run', 'nightly'))).toEqual([
+    0,
+    expect.stringMatching(/^nightly {2}run nightly-1;/),
+  ]);
   expect(told(await run('series', 'run', 'nightly'))).toEqual([
     0,
     expect.stringContaining('as soon as nightly-1 ends'),
@@ -83,6 +111,12 @@ it('is created once, runs, stops with a run that was cancelled, goes on behind i
     5,
     expect.stringContaining('resume it first: "tidemark series resume nightly"'),
   ]);
+  expect(told(await run('series', 'resume', 'nightly', '--dry-run'))).toEqual([
+    0,
+    expect.stringMatching(/^nightly {2}would resume; it is STOPPED .*, and nothing was changed$/),
+  ]);
+  expect(told(await refusing('series', 'resume', 'nightly'))).toEqual([1, 'tidemark: nothing was changed']);
+  expect(told(await run('series', 'show', 'nightly'))[1]).toContain('STOPPED (RUN_DID_NOT_COMPLETE: run nightly-1');
   expect(told(await run('series', 'resume', 'nightly'))).toEqual([
     0,
     expect.stringMatching(/ACTIVE again, behind .* nightly-1 ended as CANCELLED: wrong handler.* is skipped/),
@@ -96,6 +130,11 @@ it('is created once, runs, stops with a run that was cancelled, goes on behind i
     totals: { ok: '1' },
   });
   await waitFor('nothing new', async () => told(await run('series', 'run', 'nightly'))[1].includes('nothing new'));
+  expect(told(await refusing('series', 'delete', 'nightly'))).toEqual([1, 'tidemark: nothing was changed']);
+  expect(told(await run('series', 'delete', 'nightly', '--dry-run'))).toEqual([
+    0,
+    'nightly  would delete; it is ACTIVE, and nothing was changed',
+  ]);
   expect(told(await run('series', 'delete', 'nightly', '--yes'))).toEqual([
     0,
     expect.stringContaining('DELETED; the log'),

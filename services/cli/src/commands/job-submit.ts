@@ -1,7 +1,7 @@
 /** `tidemark job submit`: a wish becomes a record; the distributor's answer becomes the exit code. */
 import { randomUUID } from 'node:crypto';
 import type { JobRequested } from '@tidemark/contracts';
-import { type SubmitAnswer, submitJob, windowLines } from '@tidemark/control';
+import { planJob, type SubmitAnswer, submitJob, windowLines } from '@tidemark/control';
 import type { Connections } from '@tidemark/control/connect';
 import { newRequest, OnExhausted, OnLost, Ordering, TargetRefusal, WindowRefusal } from '@tidemark/jobs';
 import { assertNever } from '@tidemark/keyspace';
@@ -88,9 +88,9 @@ function tellPlanned(
   const { jobId, handler, topic, rate } = request;
   return withFloorSight(context, async (sight) => {
     const floors = sight.kind === 'known' ? sight.floors : undefined;
-    const answer = await submitJob(connections, request, { allowUnknownHandler, dryRun: true, floors });
-    if (answer.kind !== 'dry run') return tellSubmitted(context, request, answer);
-    const { plan, ranges } = answer;
+    const planned = await planJob(connections, request, { allowUnknownHandler, floors });
+    if (planned.kind !== 'planned') return tellSubmitted(context, request, planned);
+    const { window: plan, ranges } = planned;
     const timed = await previewOf(context, connections, { plan, floors: sight, options, handler, ratePerSecond: rate });
     printOne(context.terminal, context.format, { jobId, dryRun: true, ranges, ...previewJson(timed) }, () => [
       `would cover ${timed.preview.sum.offsets} offsets of ${topic} in ${ranges} ranges; nothing was requested`,
@@ -197,11 +197,6 @@ export function tellSubmitted({ terminal, format }: Context, request: JobRequest
       ]);
       return ExitCode.ok;
     }
-    case 'dry run':
-      printOne(terminal, format, { jobId, dryRun: true, ranges: answer.ranges }, () => [
-        `would be ${answer.ranges} ranges of ${request.topic}; nothing was requested`,
-      ]);
-      return ExitCode.ok;
     case 'requested':
       printOne(terminal, format, { jobId, state: 'REQUESTED' }, () => [`${jobId}  requested`]);
       return ExitCode.ok;

@@ -8,8 +8,11 @@ import {
   hasStopped,
   type OrderSeriesAnswer,
   orderSeries,
+  planSeries,
   unansweredSeries,
+  windowLines,
 } from '@tidemark/control';
+import type { Connections } from '@tidemark/control/connect';
 import { isHeld, type SeriesOrderName } from '@tidemark/jobs';
 import { assertNever } from '@tidemark/keyspace';
 import { type Command, Option } from 'commander';
@@ -27,7 +30,7 @@ import {
   withRequestOptions,
 } from './job-submit.ts';
 
-interface CreateCliOptions extends RequestCliOptions {
+interface CreateCliOptions extends RequestCliOptions, Pick<CommonOptions, 'dryRun'> {
   readonly cron?: string;
   readonly zone: string;
   /** In milliseconds. */
@@ -35,13 +38,15 @@ interface CreateCliOptions extends RequestCliOptions {
   readonly wait: boolean;
 }
 
-interface OrderCliOptions extends Pick<CommonOptions, 'reason' | 'yes'> {
+interface OrderCliOptions extends Pick<CommonOptions, 'dryRun' | 'reason'> {
+  /** Not of a run, which takes nothing away, as a submit does not, and so asks nothing. */
+  readonly yes?: boolean;
   readonly wait: boolean;
 }
 
 export function registerSeries(program: Command, { group, command, run }: Registrar): void {
   const series = group(program, 'series', 'run windows one after the other, without a gap and without an overlap');
-  const create = withRequestOptions(command(series, 'create <name>', 'a chain of windows over a topic'))
+  const create = withRequestOptions(command(series, 'create <name>', 'a chain of windows over a topic', ['dryRun']))
     .addOption(new Option('--cron <fields>', 'when a run is due: minute hour day month weekday').conflicts('every'))
     .option('--zone <name>', 'time zone of the cron fields, such as Europe/Berlin', 'UTC')
     .option('--every <period>', 'when a run is due: each 30s, 10m, 6h or 1d', period)
@@ -50,7 +55,8 @@ export function registerSeries(program: Command, { group, command, run }: Regist
   run(command(series, 'list', 'all series'), list);
   run(command(series, 'show <name>', 'one series: status, schedule, where the next run begins'), show);
   const order = (name: Exclude<SeriesOrderName, 'create'>, description: string): void => {
-    const declared = command(series, `${name} <name>`, description, ['reason', 'yes']);
+    const common = ['dryRun', 'reason'] as const;
+    const declared = command(series, `${name} <name>`, description, name in QUESTIONS ? [...common, 'yes'] : common);
     declared.option('--no-wait', 'do not wait until it is applied');
     run(declared, (context, [of]: [string], options: OrderCliOptions) => orderBy(context, name, of, options));
   };
@@ -58,6 +64,12 @@ export function registerSeries(program: Command, { group, command, run }: Regist
   order('resume', 'let a stopped series go on behind the run that stopped it');
   order('delete', 'end the chain, and no longer hold the log for it; a run that is live goes on');
 }
+
+/** Asked before an order after which something is not worked on, or not kept, that would have been. */
+const QUESTIONS: Readonly<Partial<Record<SeriesOrderName, (name: string) => string>>> = {
+  resume: (name) => `Resume series ${name}? What the run that stopped it did not settle is skipped.`,
+  delete: (name) => `Delete series ${name}? The log is no longer held for its next run.`,
+};
 
 async function list(context: Context): Promise<void> {
   await withLog(context, ['kafka', 'registry'], async ({ jobLog }) => {
@@ -79,6 +91,7 @@ async function createBy(context: Context, name: string, options: CreateCliOption
     fail(ExitCode.usage, 'either --cron or --every says when a run is due, as in --cron "*/5 * * * *" or --every 10m');
   const definition = { request: requestOf(name, options), cron, zone, everyMs: every };
   return withConnections(context, async (connections) => {
+    if (options.dryRun) return tellPlanned(context, connections, definition, options);
     const answer = await createSeries(connections, definition, {
       allowUnknownHandler: options.allowUnknownHandler,
       reason: options.note,
@@ -88,6 +101,26 @@ async function createBy(context: Context, name: string, options: CreateCliOption
     });
     return tellCreated(context, definition, answer);
   });
+}
+
+async function tellPlanned(
+  context: Context,
+  connections: Connections,
+  definition: SeriesDefinition,
+  { allowUnknownHandler }: CreateCliOptions,
+): Promise<ExitCode> {
+  const planned = await planSeries(connections, definition, { allowUnknownHandler });
+  if (planned.kind !== 'planned') return tellCreated(context, definition, planned);
+  const { jobId: name, topic } = definition.request;
+  const { window, ranges } = planned;
+  const partitions = window.partitions.map(({ partition, start, end }) => ({ partition, start, end }));
+  const json = { series: name, dryRun: true, ranges, partitions };
+  printOne(context.terminal, context.format, json, () => [
+    `would create series ${name}; nothing was ordered`,
+    `a run that began now would be ${ranges} ranges of ${topic}, start < offset <= end`,
+    ...windowLines(window.partitions),
+  ]);
+  return ExitCode.ok;
 }
 
 function tellCreated(context: Context, definition: SeriesDefinition, answer: CreateSeriesAnswer): ExitCode {
@@ -136,12 +169,13 @@ async function orderBy(
   options: OrderCliOptions,
 ): Promise<ExitCode> {
   return withLog(context, ['kafka', 'registry'], async ({ jobLog }) => {
-    if (order === 'delete')
-      await confirmed(context, `Delete series ${name}? The log is no longer held for its next run.`, options.yes);
+    const question = options.dryRun ? undefined : QUESTIONS[order];
+    if (question !== undefined) await confirmed(context, question(name), options.yes === true);
     const answer = await orderSeries(
       { jobLog },
       { series: name, order },
       {
+        dryRun: options.dryRun,
         reason: options.reason,
         actor: actor(),
         signal: context.terminal.signal,
@@ -151,7 +185,7 @@ async function orderBy(
     const text = describeSeriesOrder(order, name, answer);
     const exitCode = hasStopped(order, answer) ? ExitCode.failed : EXIT_CODES[answer.kind];
     if (exitCode !== ExitCode.ok) fail(exitCode, text);
-    const state = answer.kind === 'applied' ? seriesJson(answer.state) : {};
+    const state = 'state' in answer ? seriesJson(answer.state) : {};
     printOne(context.terminal, context.format, { series: name, order, result: answer.kind, ...state }, () => [
       `${name}  ${text}`,
     ]);
@@ -161,6 +195,7 @@ async function orderBy(
 
 const EXIT_CODES: Readonly<Record<OrderSeriesAnswer['kind'], ExitCode>> = {
   applied: ExitCode.ok,
+  'dry run': ExitCode.ok,
   ordered: ExitCode.ok,
   'unknown series': ExitCode.notFound,
   'not in this state': ExitCode.conflict,
