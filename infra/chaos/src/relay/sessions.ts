@@ -26,7 +26,7 @@ export interface Session {
 }
 
 /** Serialisation, deadlock, a key that is taken, no slot to prepare in, a lock that took too long. */
-const REFUSALS: ReadonlySet<string> = new Set(['40001', '40P01', '23505', '53400', '55P03']);
+const REFUSALS: ReadonlySet<string> = new Set(['40001', '40P01', '23505', '53200', '55P03']);
 
 export function openSession(url: string, ledger: Ledger, options: { readonly hints?: boolean } = {}): Session {
   let current: Client | undefined;
