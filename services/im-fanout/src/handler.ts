@@ -6,6 +6,7 @@ import { Pool, type PoolConfig } from 'pg';
 import { fanOut, SkipReason } from './fan-out.ts';
 import { BATCH_TIMEOUT_MS, POSTGRES_CONNECT_TIMEOUT_MS, POSTGRES_CONNECTIONS_MAX } from './limits.ts';
 import { checkedSchema, DEFAULT_SCHEMA } from './tables.ts';
+import { verifyFanOut } from './verify.ts';
 
 export const HANDLER_NAME = 'im-fanout';
 
@@ -23,6 +24,10 @@ export function createImFanout({
   openPool = (settings) => new Pool(settings),
 }: ImFanoutOptions): AvroHandler<ImMessage> {
   let pool: Pool | undefined;
+  const opened = (): Pool => {
+    if (pool === undefined) throw new Error(`${HANDLER_NAME} was not opened`);
+    return pool;
+  };
   return defineHandler<ImMessage>({
     name: HANDLER_NAME,
     input: 'avro',
@@ -47,10 +52,9 @@ export function createImFanout({
     },
 
     async handleBatch(events, context) {
-      if (pool === undefined) throw new Error(`${HANDLER_NAME} was not opened`);
       const schema = checkedSchema(context.parameters['schema'] ?? schemaDefault);
       const { jobId, rangeId, token } = context;
-      return await underToken(pool, {
+      return await underToken(opened(), {
         context,
         table: `${schema}.fanout_tokens`,
         effect: async (sink) => {
@@ -60,6 +64,12 @@ export function createImFanout({
           return events.map((event) => outcomeOf(event, skipped));
         },
       });
+    },
+
+    async verify(events, { jobId, parameters }) {
+      const schema = checkedSchema(parameters['schema'] ?? schemaDefault);
+      const messageIds = events.map(({ payload }) => payload?.id.toString() ?? null);
+      return await verifyFanOut(opened(), { schema, jobId, messageIds });
     },
   });
 }

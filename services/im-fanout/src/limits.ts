@@ -12,5 +12,8 @@ export const CHUNK_RECORDS = 100;
 /** A chunk writes 6,000 rows on the average and 60,000 when it is all in the largest groups: seconds, on a busy machine a minute. */
 export const BATCH_TIMEOUT_MS = 120_000;
 
+/** Inbox rows asked for in one statement of an audit: some 100 ms, and a megabyte of keys. */
+export const VERIFIED_ROWS_MAX = 20_000;
+
 /** A Postgres identifier has at most 63 bytes; no quotes are needed for these characters. */
 export const SCHEMA_NAME_PATTERN = /^[a-z_][a-z0-9_]{0,62}$/;

@@ -34,6 +34,7 @@ export async function createTables(client: ClientBase, schemaName: string): Prom
       member_id bigint not null references ${schema}.users,
       left_at   timestamptz,
       muted     boolean not null default false,
+      joined_at timestamptz not null default clock_timestamp(),
       primary key (group_id, member_id)
     );
 
