@@ -21,6 +21,7 @@ export {
 export { type EditPlan, editLetter } from './src/edit-letter.ts';
 export { type ExpectedTime, expectedTime, type KnownPace, paceOfHandler } from './src/expected-time.ts';
 export type { FloorCost } from './src/floor-cost.ts';
+export { type JobLoss, lossOf } from './src/job-loss.ts';
 export { rangeLines, settledLines, type WindowRow, windowLines } from './src/job-tables.ts';
 export { isOver, JobVerdict, jobVerdictOf, needsPerson } from './src/job-verdict.ts';
 export {

@@ -18,6 +18,7 @@ export {
 } from './src/errors.ts';
 export { FIXED_WIDTH, fromFixedWidth, toFixedWidth } from './src/fixed-width.ts';
 export { inSlices } from './src/in-slices.ts';
+export { mergeIntervals, type OffsetInterval, sizeOfIntervals, subtractIntervals } from './src/intervals.ts';
 export { RANGES_PER_JOB_MAX } from './src/limits.ts';
 export {
   checkNamespace,

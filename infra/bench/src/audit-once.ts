@@ -47,6 +47,7 @@ function done(partition: number, start: bigint, end: bigint): RangeCheckpoint {
     note: '',
     counters: { ...NO_COUNTS, ok: end - start },
     lost: [],
+    passed: [],
     parked: [],
     token: '',
     version: 1n,

@@ -42,5 +42,8 @@ function* namesOfCall({ call }: Extract<HistoryEvent, { kind: 'stored' }>): Iter
   const { answer } = call;
   if (call.operation === 'advance' && call.answer?.kind === 'advanced' && call.request.park.length > 0) yield 'parked';
   if (call.operation === 'settle' && call.answer?.kind === 'settled') yield 'parked settled';
+  if (call.operation === 'advance' && call.answer?.kind === 'advanced' && call.request.passed.length > 0) yield 'lost';
+  if (call.operation === 'settle' && call.answer?.kind === 'settled' && call.request.passed.length > 0)
+    yield 'parked lost';
   if (answer !== undefined) yield `${call.operation}: ${answer.kind}`;
 }

@@ -24,6 +24,8 @@ const SAID: Readonly<Record<keyof typeof PLANTED_BUGS, RegExp>> = {
   'a mark is only in the store': /P7 cut below \d+ in .*, .* needs \d+/,
   'a job is done while records are parked':
     /P8 the checkpoint of .* is done|P1 .* was never settled|P7 the floor of .* is/,
+  'a restore forgets which offsets were lost': /P10 .* counts \d+ lost offsets and names \d+/,
+  'a lost offset is named beside its place': /P7 .* was neither settled nor named as lost/,
   'a repeated advance is counted twice': /P10 .* its totals explain/,
   'a job that is halted goes on': /is (PAUSED|SUSPENDED|CANCELLED), and .* it$/,
   'a range is given back as untouched whatever was handed out': /P10 .* records again, and says that it may have been/,

@@ -204,6 +204,23 @@ export const PLANTED_BUGS: Readonly<Record<string, Plant>> = {
     },
   })),
 
+  'a restore forgets which offsets were lost': distributors(({ store }) => ({
+    store: {
+      ...store,
+      install: (job) => store.install({ ...job, ranges: job.ranges.map((range) => ({ ...range, passed: [] })) }),
+    },
+  })),
+
+  'a lost offset is named beside its place': distributors(({ store }) => ({
+    store: {
+      ...store,
+      async snapshot(jobId) {
+        const look = await store.snapshot(jobId);
+        return look && { ...look, ranges: look.ranges.map(withShiftedLoss) };
+      },
+    },
+  })),
+
   'a repeated advance is counted twice': () => {
     const moved = new Set<string>();
     const extra = new Map<string, bigint>();
@@ -301,6 +318,14 @@ function withoutParked(range: RangeState): RangeState {
   if (range.status !== 'open' || range.cursor !== range.end) return range;
   const { ok, parked } = range.counters;
   return { ...range, status: 'done', parked: [], counters: { ...range.counters, ok: ok + parked, parked: 0n } };
+}
+
+/** One offset lower, where the range has settled one. */
+function withShiftedLoss(range: RangeState): RangeState {
+  const [first] = range.passed;
+  if (first === undefined || first.first - 1n <= range.start) return range;
+  const shifted = { first: toOffset(first.first - 1n), last: toOffset(first.last - 1n) };
+  return { ...range, passed: [shifted, ...range.passed.slice(1)] };
 }
 
 function unordered(definition: string): string {

@@ -18,6 +18,7 @@ const EVERYDAY = [
   'restore',
   'parked',
   'parked settled',
+  'lost',
   'another attempt',
   'dead letter',
   'split: split',

@@ -16,7 +16,18 @@ import { type Crew, type Waiting, waitingOfJob, waitingOfRanges } from './waitin
 /** From the store, or from a checkpoint, which knows no lease. */
 export type RangeView = Pick<
   RangeState,
-  'partition' | 'start' | 'end' | 'cursor' | 'status' | 'note' | 'lost' | 'parked' | 'counters' | 'owner' | 'token'
+  | 'partition'
+  | 'start'
+  | 'end'
+  | 'cursor'
+  | 'status'
+  | 'note'
+  | 'lost'
+  | 'passed'
+  | 'parked'
+  | 'counters'
+  | 'owner'
+  | 'token'
 > &
   Partial<Pick<RangeState, 'horizon' | 'leaseUntilMs' | 'noteSinceMs'>>;
 

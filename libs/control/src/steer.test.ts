@@ -160,6 +160,7 @@ describe('a resume with a raised budget', () => {
     note: '',
     counters: { ...NO_COUNTS, ok: 10n, chunks: 10n },
     lost: [],
+    passed: [],
     parked: [],
     token: '',
     version: 1n,

@@ -1,7 +1,14 @@
 /** What every store checks of a call before it looks at a range. A fault here is a bug of the caller, never a verdict. */
-import { COUNTER_NAMES, ErrorClass, explainedOffsets, type RangeCounters, TidemarkError } from '@tidemark/keyspace';
+import {
+  COUNTER_NAMES,
+  ErrorClass,
+  explainedOffsets,
+  type RangeCounters,
+  sizeOfIntervals,
+  TidemarkError,
+} from '@tidemark/keyspace';
 import { LEASE_TTL_MS_MAX, NOTE_CHARACTERS_MAX, RELEASE_DELAY_MS_MAX, RESERVATION_TTL_MS_MAX } from './limits.ts';
-import type { CursorStore, ParkedRecord, Parking } from './ports.ts';
+import type { CursorStore, LostInterval, ParkedRecord, Parking } from './ports.ts';
 
 const FAULT_CLASS = /^[a-z][a-z0-9-]{0,31}$/;
 const KEY_HASH = /^([0-9a-f]{16})?$/;
@@ -11,7 +18,7 @@ const KEY_HASH = /^([0-9a-f]{16})?$/;
  * because a total that is off by one at the end of a billion events says nothing about where.
  */
 export function checkAdvance(request: Parameters<CursorStore['advance']>[0]): void {
-  const { add, from, to, park } = request;
+  const { add, from, to, park, passed } = request;
   checkRising(add, COUNTER_NAMES);
   const explained = explainedOffsets(add);
   if (to > from && explained !== to - from)
@@ -22,12 +29,16 @@ export function checkAdvance(request: Parameters<CursorStore['advance']>[0]): vo
     if (offset <= from || offset > to) fail(`record ${offset} would be parked outside (${from}, ${to}]`);
   checkDistinct(park.map(({ offset }) => offset));
   for (const parking of park) checkParking(parking);
+  checkPassed(passed, add.lost);
+  for (const { first, last } of passed)
+    if (first <= from || last > to)
+      fail(`offsets ${first} to ${last} would be passed as lost outside (${from}, ${to}]`);
   checkTtl(request.leaseTtlMs);
 }
 
 /** What leaves the parked set is explained by other counters, and by as much. */
 export function checkSettle(request: Parameters<CursorStore['settle']>[0]): void {
-  const { add, settled, again } = request;
+  const { add, settled, again, passed } = request;
   checkRising(
     add,
     COUNTER_NAMES.filter((name) => name !== 'parked'),
@@ -38,11 +49,28 @@ export function checkSettle(request: Parameters<CursorStore['settle']>[0]): void
     fail(`${settled.length} records would be settled, but the counters say ${-add.parked}`);
   checkDistinct([...settled, ...again.map(({ offset }) => offset)]);
   for (const parking of again) checkParking(parking);
+  checkPassed(passed, add.lost);
+  const known = new Set<bigint>(settled);
+  for (const { first, last } of passed)
+    for (let offset: bigint = first; offset <= last; offset++)
+      if (!known.has(offset)) fail(`record ${offset} would be lost, but is not among those that are settled`);
   checkTtl(request.leaseTtlMs);
 }
 
 function checkRising(add: RangeCounters, names: readonly (keyof RangeCounters)[]): void {
   for (const name of names) if (add[name] < 0n) fail(`counter ${name} would fall by ${-add[name]}`);
+}
+
+/** The sum comes first: it bounds how many offsets anybody looks at one by one. */
+function checkPassed(passed: readonly LostInterval[], lost: bigint): void {
+  const places = sizeOfIntervals(passed);
+  if (places !== lost) fail(`the lost intervals hold ${places} offsets, but the counters say ${lost}`);
+  let before: bigint | undefined;
+  for (const { first, last } of passed) {
+    if (last < first || (before !== undefined && first <= before))
+      fail(`the lost intervals are out of order at ${first} to ${last}`);
+    before = last;
+  }
 }
 
 function checkDistinct(offsets: readonly bigint[]): void {

@@ -1,11 +1,13 @@
 /** What an install must hold before a store takes it, and where each of its ranges ends. Pure. */
 import {
   ErrorClass,
+  mergeIntervals,
   type Offset,
   offsetMax,
   offsetMin,
   RANGES_PER_JOB_MAX,
   rangeIdOf,
+  sizeOfIntervals,
   TidemarkError,
 } from '@tidemark/keyspace';
 import { checkParkedWords } from './calls.ts';
@@ -40,9 +42,18 @@ export function plannedRanges(job: JobInstall): readonly InstalledRange[] {
     if (range.horizon < range.cursor)
       fail(job, `horizon ${range.horizon} of range ${range.rangeId} is below its cursor ${range.cursor}`);
     checkParked(job, range);
+    checkPassed(job, range);
     const isOver = range.status === 'open' && range.cursor >= end && range.parked.length === 0;
     const horizon = offsetMax(range.cursor, offsetMin(range.horizon, end));
-    return { ...range, end, horizon, parked: inOffsetOrder(range.parked), status: isOver ? 'done' : range.status };
+    const passed = mergeIntervals(range.passed);
+    return {
+      ...range,
+      end,
+      horizon,
+      passed,
+      parked: inOffsetOrder(range.parked),
+      status: isOver ? 'done' : range.status,
+    };
   });
 }
 
@@ -60,6 +71,19 @@ function checkParked(job: JobInstall, range: JobInstall['ranges'][number]): void
       fail(job, `record ${record.offset} of ${where} is parked outside (${start}, ${cursor}]`);
     checkParkedWords(record);
   }
+}
+
+/** Fewer than counted is right: beyond a limit, and by older versions, lost offsets are counted only. */
+function checkPassed(job: JobInstall, range: JobInstall['ranges'][number]): void {
+  const { passed, counters, start, cursor } = range;
+  const where = `range ${rangeIdOf(range)}`;
+  const places = sizeOfIntervals(passed);
+  if (places > counters.lost)
+    fail(job, `${where} passed ${places} lost offsets, but its counters say ${counters.lost}`);
+  if (sizeOfIntervals(mergeIntervals(passed)) !== places) fail(job, `${where} passed an offset twice`);
+  for (const { first, last } of passed)
+    if (first > last || first <= start || last > cursor)
+      fail(job, `offsets ${first} to ${last} of ${where} were passed as lost outside (${start}, ${cursor}]`);
 }
 
 /** For an install whose store changed while it was filled: nothing was promised, the caller starts the restore anew. */

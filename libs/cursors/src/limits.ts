@@ -15,8 +15,14 @@ export const NOTE_CHARACTERS_MAX = 500;
 /** A slice of an install blocks the store for about a millisecond (13 us a range, measured on a busy machine). */
 export const INSTALL_SLICE_RANGES = 100;
 
-/** Writing this many parked records blocks the store about as long as writing one range. */
+/** Writing this many parked records, or lost intervals, blocks the store about as long as writing one range. */
 export const PARKED_PER_RANGE = 10;
+
+/**
+ * Intervals of lost offsets that a range keeps; what comes on top is counted only. A truncation costs one interval and one for
+ * each parked record that lies apart, so this bounds a log that is cut again and again under one range: 25 KiB of its checkpoint.
+ */
+export const PASSED_INTERVALS_MAX = 1_000;
 
 /** Places filled at the same time: the store is one server, more at once only queue there. */
 export const FILL_PLACES_AT_ONCE = 32;

@@ -8,7 +8,7 @@
  * again with the same CallId. A repeated renew or claim acts again, which changes nothing that matters; so a slot may renew
  * beside its other calls, but of those it makes one at a time.
  */
-import type { Offset, RangeCounters, RangeRef, RangeStatus } from '@tidemark/keyspace';
+import type { Offset, OffsetInterval, RangeCounters, RangeRef, RangeStatus } from '@tidemark/keyspace';
 
 export interface CallId {
   /** Worker and slot, never used again by another process: a sequence that starts anew under an old name meets old answers. */
@@ -20,10 +20,7 @@ export interface CallId {
 /** Opaque fixed-width text `(store epoch, grant number)`; larger text is younger. Compare within one range only. */
 export type FencingToken = string;
 
-export interface LostInterval {
-  readonly first: Offset;
-  readonly last: Offset;
-}
+export type LostInterval = OffsetInterval<Offset>;
 
 /** A record that the cursor has passed and that is not settled: it waits for its next attempt, and keeps the range open. */
 export interface ParkedRecord {
@@ -61,7 +58,13 @@ export interface RangeState extends RangeRef {
   readonly note: string;
   /** Store clock, since when `note` is unchanged; 0 without a note. */
   readonly noteSinceMs: number;
+  /** What a worker named when it stopped the range; in no counter. */
   readonly lost: readonly LostInterval[];
+  /**
+   * Lost offsets that the cursor has passed, or that were parked: each is one of `counters.lost`. In offset order, merged.
+   * Fewer than counted when there were too many of them to be kept (`PASSED_INTERVALS_MAX`), or an older version counted them.
+   */
+  readonly passed: readonly LostInterval[];
   /** In offset order, all at or below the cursor. */
   readonly parked: readonly ParkedRecord[];
   readonly counters: RangeCounters;
@@ -89,7 +92,17 @@ export interface JobInstall {
   /** They tile the window. `horizon` is the highest known; tokens are drawn afresh. */
   readonly ranges: readonly Pick<
     RangeState,
-    'partition' | 'start' | 'cursor' | 'horizon' | 'status' | 'note' | 'lost' | 'parked' | 'counters' | 'version'
+    | 'partition'
+    | 'start'
+    | 'cursor'
+    | 'horizon'
+    | 'status'
+    | 'note'
+    | 'lost'
+    | 'passed'
+    | 'parked'
+    | 'counters'
+    | 'version'
   >[];
 }
 
@@ -190,6 +203,8 @@ export interface CursorStore {
       readonly add: RangeCounters;
       /** Records in `(from, to]`, as many as `add.parked`. */
       readonly park: readonly Parking[];
+      /** Which offsets of `(from, to]` are lost, in order: as many as `add.lost`. */
+      readonly passed: readonly LostInterval[];
       readonly leaseTtlMs: number;
     },
   ): Promise<AdvanceAnswer>;
@@ -200,6 +215,8 @@ export interface CursorStore {
       readonly again: readonly Parking[];
       /** Its identity terms sum up to 0: `parked` goes down by as many as the others go up. */
       readonly add: RangeCounters;
+      /** Which of `settled` are lost, in order: as many as `add.lost`. */
+      readonly passed: readonly LostInterval[];
       readonly leaseTtlMs: number;
     },
   ): Promise<SettleAnswer>;

@@ -10,6 +10,7 @@
  *    └───────────────────┘    └──────────────────────────▶ stopped
  */
 import { type Offset, offsetMax, offsetMin, type RangeCounters, sumCounters } from '@tidemark/keyspace';
+import { PASSED_INTERVALS_MAX } from './limits.ts';
 import { inOffsetOrder } from './parked-order.ts';
 import type {
   AdvanceAnswer,
@@ -95,6 +96,7 @@ export function decideAdvance(
     readonly to: Offset;
     readonly add: RangeCounters;
     readonly park: readonly Parking[];
+    readonly passed: readonly LostInterval[];
     readonly leaseTtlMs: number;
     readonly nowMs: number;
   },
@@ -109,6 +111,7 @@ export function decideAdvance(
       ...range,
       cursor: to,
       counters: sumCounters([range.counters, request.add]),
+      passed: withPassed(range.passed, request.passed),
       parked: withParked(range.parked, request.park, nowMs),
       note: '',
       noteSinceMs: 0,
@@ -126,6 +129,7 @@ export function decideSettle(
     readonly settled: readonly Offset[];
     readonly again: readonly Parking[];
     readonly add: RangeCounters;
+    readonly passed: readonly LostInterval[];
     readonly leaseTtlMs: number;
     readonly nowMs: number;
   },
@@ -140,6 +144,7 @@ export function decideSettle(
     {
       ...range,
       counters: sumCounters([range.counters, request.add]),
+      passed: withPassed(range.passed, request.passed),
       parked: withParked(
         range.parked.filter(({ offset }) => !left.has(offset)),
         again,
@@ -210,6 +215,14 @@ function doneOrHeld(range: RangeState, request: { readonly leaseTtlMs: number; r
   return isDone
     ? { ...range, status: 'done', owner: '', leaseUntilMs: 0, note: '', noteSinceMs: 0 }
     : { ...range, leaseUntilMs: request.nowMs + request.leaseTtlMs };
+}
+
+/**
+ * As they came, one entry for each, until there are as many as a range keeps. Whoever reads a range merges them, so the rule is
+ * the same for a store that keeps each in a field of its own.
+ */
+function withPassed(passed: readonly LostInterval[], more: readonly LostInterval[]): readonly LostInterval[] {
+  return more.length === 0 ? passed : [...passed, ...more.slice(0, Math.max(0, PASSED_INTERVALS_MAX - passed.length))];
 }
 
 /** In offset order; a record that is parked already is parked anew. */

@@ -41,6 +41,7 @@ export function decideSplit(
       note: '',
       noteSinceMs: 0,
       lost: [],
+      passed: [],
       parked: [],
       counters: NO_COUNTS,
       owner: '',

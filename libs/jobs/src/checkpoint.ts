@@ -1,6 +1,14 @@
 /** A range as Kafka keeps it, read back: pure. */
-import type { ParkedRecord, RangeCheckpoint } from '@tidemark/contracts';
-import { type Offset, type RangeCounters, type RangeRef, RangeStatus, rangeIdOf, toOffset } from '@tidemark/keyspace';
+import type { LostOffsets, ParkedRecord, RangeCheckpoint } from '@tidemark/contracts';
+import {
+  type Offset,
+  type OffsetInterval,
+  type RangeCounters,
+  type RangeRef,
+  RangeStatus,
+  rangeIdOf,
+  toOffset,
+} from '@tidemark/keyspace';
 import { wordOf } from './definition.ts';
 
 export interface StoredParkedRecord extends Omit<ParkedRecord, 'offset' | 'dueAtMs'> {
@@ -15,7 +23,9 @@ export interface StoredRange extends RangeRef {
   readonly horizon: Offset;
   readonly status: RangeStatus;
   readonly note: string;
-  readonly lost: readonly { readonly first: Offset; readonly last: Offset }[];
+  readonly lost: readonly OffsetInterval<Offset>[];
+  /** Lost offsets that were passed; each is one of `counters.lost`. */
+  readonly passed: readonly OffsetInterval<Offset>[];
   /** In offset order. */
   readonly parked: readonly StoredParkedRecord[];
   readonly counters: RangeCounters;
@@ -30,7 +40,8 @@ export function rangeOfCheckpoint(checkpoint: RangeCheckpoint): StoredRange {
     horizon: toOffset(checkpoint.horizon),
     status: wordOf(RangeStatus, checkpoint.status) ?? RangeStatus.open,
     note: checkpoint.note,
-    lost: checkpoint.lost.map(({ first, last }) => ({ first: toOffset(first), last: toOffset(last) })),
+    lost: checkpoint.lost.map(intervalOf),
+    passed: checkpoint.passed.map(intervalOf),
     parked: checkpoint.parked.map((record) => ({
       ...record,
       offset: toOffset(record.offset),
@@ -39,6 +50,10 @@ export function rangeOfCheckpoint(checkpoint: RangeCheckpoint): StoredRange {
     counters: checkpoint.counters,
     version: checkpoint.version,
   };
+}
+
+function intervalOf({ first, last }: LostOffsets): OffsetInterval<Offset> {
+  return { first: toOffset(first), last: toOffset(last) };
 }
 
 /** The newest checkpoint of each range of one job. The topic is compacted, but shows older ones for a while. */

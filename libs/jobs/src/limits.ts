@@ -7,6 +7,11 @@ export const CHUNK_BYTES_MIN = 1024;
 export const CHUNK_BYTES_MAX = 64 * 1024 * 1024;
 /** A parked set is part of its range's checkpoint: this many are about 400 KiB of a record that may have 1 MiB. */
 export const PARKED_MAX = 10_000;
+/**
+ * Lost intervals that the state of a job names, about 200 KiB of a record that may have 1 MiB. Its totals count them all, and the
+ * checkpoints of its ranges name more.
+ */
+export const LOST_INTERVALS_MAX = 10_000;
 /** Command ids that a job remembers: whoever sends a command again does it within the next few, and a state stays small. */
 export const COMMAND_IDS_MAX = 32;
 /** In-place retries back off up to seconds each: more of them only hide a record that will never succeed. */

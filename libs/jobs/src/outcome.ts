@@ -1,8 +1,9 @@
 /** What the closed ranges of a job amount to. */
 
 import type { Counters, LostOffsets } from '@tidemark/contracts';
-import { type RangeStatus, sumCounters } from '@tidemark/keyspace';
+import { mergeIntervals, type OffsetInterval, type RangeStatus, sumCounters } from '@tidemark/keyspace';
 import type { JobResult } from './job-state.ts';
+import { LOST_INTERVALS_MAX } from './limits.ts';
 import { type CountedRange, identityOf } from './totals.ts';
 
 /** What a completed job came to, in the words of its state. */
@@ -17,7 +18,8 @@ export type CompletedReason = (typeof CompletedReason)[keyof typeof CompletedRea
 export interface ClosedRange extends CountedRange {
   readonly status: RangeStatus;
   readonly note: string;
-  readonly lost: readonly { readonly first: bigint; readonly last: bigint }[];
+  readonly lost: readonly OffsetInterval[];
+  readonly passed: readonly OffsetInterval[];
 }
 
 export type Outcome =
@@ -36,7 +38,7 @@ export function identityFaults(ranges: readonly ClosedRange[]): readonly string[
 }
 
 /**
- * Loss is counted in two places: a worker that skips it counts it where it passes it, one that stops only names the
+ * Loss is of two kinds: a worker that skips it counts it where it passes it, and keeps its place; one that stops only names the
  * intervals. What it names at or below its cursor are records that were parked and are gone: they are counted as parked.
  */
 export function resultOfRanges(ranges: readonly ClosedRange[]): JobResult {
@@ -46,7 +48,7 @@ export function resultOfRanges(ranges: readonly ClosedRange[]): JobResult {
       totals.lost += last - first + 1n;
       if (last <= cursor) totals.parked -= last - first + 1n;
     }
-  return { totals, lost: ranges.flatMap(lostOf) };
+  return { totals, lost: lostOfRanges(ranges).slice(0, LOST_INTERVALS_MAX) };
 }
 
 /** All ranges are done or stopped. The reason of the first stopped one speaks for the job. */
@@ -68,6 +70,17 @@ export function completedReason(totals: Counters): CompletedReason {
   return totals.deadLettered > 0n ? CompletedReason.deadLetters : CompletedReason.clean;
 }
 
-function lostOf(range: ClosedRange): readonly LostOffsets[] {
-  return range.lost.map(({ first, last }) => ({ partition: range.partition, first, last }));
+/** Of both kinds, each offset once: by partition and offset, whole where ranges of a partition meet. */
+export function lostOfRanges(
+  ranges: readonly Pick<ClosedRange, 'partition' | 'lost' | 'passed'>[],
+): readonly LostOffsets[] {
+  const byPartition = new Map<number, OffsetInterval[]>();
+  for (const { partition, lost, passed } of ranges) {
+    const known = byPartition.get(partition) ?? [];
+    known.push(...lost, ...passed);
+    byPartition.set(partition, known);
+  }
+  return [...byPartition]
+    .sort(([a], [b]) => a - b)
+    .flatMap(([partition, intervals]) => mergeIntervals(intervals).map((interval) => ({ partition, ...interval })));
 }

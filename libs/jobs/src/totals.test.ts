@@ -1,6 +1,7 @@
 import { NO_COUNTS, sumCounters, toOffset } from '@tidemark/keyspace';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { LOST_INTERVALS_MAX } from './limits.ts';
 import { outcomeOf } from './outcome.ts';
 import { identityOf, identityOfJob, progressOf } from './totals.ts';
 
@@ -13,6 +14,7 @@ const range = (start: number, end: number, cursor: number, counters: Partial<typ
   status: 'done' as 'done' | 'stopped' | 'open',
   note: '',
   lost: [] as { first: bigint; last: bigint }[],
+  passed: [] as { first: bigint; last: bigint }[],
 });
 
 describe('totals', () => {
@@ -90,6 +92,49 @@ describe('the outcome of a job', () => {
     expect(outcome.reason).toBe('offsets lost in partition 0');
     expect(outcome.result.lost).toEqual([{ partition: 0, first: 20n, last: 49n }]);
     expect(outcome.result.totals).toMatchObject({ ok: 30n, lost: 30n });
+  });
+
+  it('B1: what was passed is named, and counted once', () => {
+    const skipped = {
+      ...range(-1, 99, 99, { ok: 69n, lost: 31n }),
+      passed: [
+        { first: 5n, last: 5n },
+        { first: 20n, last: 49n },
+      ],
+    };
+    const outcome = outcomeOf([skipped]);
+    expect(outcome).toMatchObject({ kind: 'completed', reason: 'loss', result: { totals: { ok: 69n, lost: 31n } } });
+    expect(outcome.result.lost).toEqual([
+      { partition: 0, first: 5n, last: 5n },
+      { partition: 0, first: 20n, last: 49n },
+    ]);
+  });
+
+  it('B1: names intervals by partition and offset, whole where ranges meet or one of them stopped', () => {
+    const ranges = [
+      { ...range(49, 99, 99, { lost: 10n, ok: 40n }), passed: [{ first: 50n, last: 59n }] },
+      { ...range(-1, 9, -1), partition: 1, status: 'stopped' as const, lost: [{ first: 0n, last: 3n }] },
+      { ...range(-1, 49, 49, { lost: 30n, ok: 20n }), passed: [{ first: 20n, last: 49n }] },
+    ];
+    const { totals, lost } = outcomeOf(ranges).result;
+    expect(totals.lost).toBe(44n);
+    expect(lost).toEqual([
+      { partition: 0, first: 20n, last: 59n },
+      { partition: 1, first: 0n, last: 3n },
+    ]);
+  });
+
+  it('names no more intervals than a record holds, and counts them all', () => {
+    const passed = Array.from({ length: LOST_INTERVALS_MAX + 5 }, (_, i) => ({
+      first: 2n * BigInt(i),
+      last: 2n * BigInt(i),
+    }));
+    const size = passed.length;
+    const { totals, lost } = outcomeOf([
+      { ...range(-1, 2 * size - 1, 2 * size - 1, { ok: BigInt(size), lost: BigInt(size) }), passed },
+    ]).result;
+    expect(totals.lost).toBe(BigInt(size));
+    expect(lost).toHaveLength(LOST_INTERVALS_MAX);
   });
 
   it('P10: parked records that are gone are lost, and not parked any more', () => {

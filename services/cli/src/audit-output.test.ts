@@ -26,6 +26,7 @@ function range(partition: number, fields: Partial<AuditedRange> = {}): AuditedRa
       status: 'done',
       note: '',
       lost: [],
+      passed: [],
       parked: [],
       counters: COUNTERS,
       owner: '',
@@ -36,6 +37,7 @@ function range(partition: number, fields: Partial<AuditedRange> = {}): AuditedRa
       filtered: 0n,
       markers: 0n,
       compacted: 0n,
+      contradicted: 0n,
       gone: [{ first: 0n, last: 2n }],
       unread: undefined,
     },
@@ -80,7 +82,9 @@ it('shows what was lost by its exact places, and where nobody can tell any more'
     verdict: 'unprovable',
     ranges: [range(0), range(1, { lost: undefined, findings: [finding] })],
   });
-  expect(auditLines(STATE, vague)).toContain('lost       6 offsets: 0:0 to 2; more was removed since in 1:-1');
+  expect(auditLines(STATE, vague)).toContain(
+    'lost       6 offsets: 0:0 to 2; not all places were kept in 1:-1, and more was removed since',
+  );
   expect(auditLines(STATE, vague).slice(-2)).toEqual([
     'unprovable: range 1:-1: offsets 0 to 4 are not in the log any more',
     'NOT ALL PROVABLE: nothing contradicts the numbers, but not everything can be seen any more',

@@ -3,7 +3,7 @@ import type { JobState } from '@tidemark/contracts';
 import { type AuditedRange, type Column, describeCount, type JobAudit, plainText, tableLines } from '@tidemark/control';
 import type { RangeRef } from '@tidemark/keyspace';
 import { stateText } from './job-output.ts';
-import { AUDITED_RANGES_LISTED_MAX, EFFECTS_NAMED_MAX } from './limits.ts';
+import { AUDITED_RANGES_LISTED_MAX, EFFECTS_NAMED_MAX, LOST_LISTED_MAX } from './limits.ts';
 
 export function auditJson(state: JobState, audit: JobAudit): object {
   const { verdict, counters, scanned, remaining, findings, ranges } = audit;
@@ -134,9 +134,12 @@ function lostPlaces({ ranges }: JobAudit): string {
   const places = ranges.flatMap(({ range, lost }) =>
     (lost ?? []).map(({ first, last }) => `${range.partition}:${first} to ${last}`),
   );
+  const listed = places.slice(0, LOST_LISTED_MAX);
+  if (listed.length < places.length) listed.push(`${describeCount(places.length - listed.length)} more intervals`);
   const vague = ranges.filter(({ lost }) => lost === undefined).map(({ range }) => placeOf(range));
-  const rest = vague.length === 0 ? '' : `; more was removed since in ${vague.join(', ')}`;
-  return `${places.length === 0 ? '' : `: ${places.join(', ')}`}${rest}`;
+  const rest =
+    vague.length === 0 ? '' : `; not all places were kept in ${vague.join(', ')}, and more was removed since`;
+  return `${listed.length === 0 ? '' : `: ${listed.join(', ')}`}${rest}`;
 }
 
 type AuditColumn = Column<AuditedRange>;

@@ -17,6 +17,7 @@ function range(start: number, fields: Partial<WaitingRangeView> = {}): WaitingRa
     status: 'done',
     note: '',
     lost: [],
+    passed: [],
     parked: [],
     counters: { ...NO_COUNTS, ok: 1n },
     owner: '',
@@ -49,6 +50,21 @@ it('of very many ranges lists those that are not done, and says how many are lef
   const header = lines.findIndex((line) => line.startsWith('RANGE'));
   expect(lines[header + 1]).toMatch(/^0:5000 +5000 +5001 +waiting/);
   expect(lines.at(-1)).toBe('4,801 more ranges are not listed; -o json lists all');
+});
+
+it('B1: names the places of what was lost so far, and says how many have none', () => {
+  const passed = [{ first: toOffset(20), last: toOffset(49) }];
+  const counters = { ...NO_COUNTS, ok: 18n, lost: 32n };
+  const ranges = [range(-1, { end: toOffset(99), cursor: toOffset(49), status: 'open', counters, passed })];
+  expect(jobLines(view({ ranges })).slice(-2)).toEqual([
+    'lost: offsets 20 to 49 of partition 0',
+    'lost: 2 offsets more, whose places were not kept',
+  ]);
+  expect(JSON.parse(jsonText(jobJson(view({ ranges }))))).toMatchObject({
+    lost: [{ partition: 0, first: '20', last: '49' }],
+    lostUnplaced: '2',
+    ranges: [{ lost: [{ first: '20', last: '49' }] }],
+  });
 });
 
 it('L4: shows texts of others as one line of plain characters', () => {

@@ -9,7 +9,9 @@ import {
   describeCount,
   describeProgress,
   describeWaiting,
+  type JobLoss,
   type JobView,
+  lossOf,
   plainText,
   rangeLines,
   STILL,
@@ -19,9 +21,9 @@ import {
   wordOfRange,
 } from '@tidemark/control';
 import { shownParameters } from '@tidemark/jobs';
-import { RangeStatus } from '@tidemark/keyspace';
+import { mergeIntervals, RangeStatus } from '@tidemark/keyspace';
 import { ExitCode, fail } from './exit-code.ts';
-import { RANGES_LISTED_MAX } from './limits.ts';
+import { LOST_LISTED_MAX, RANGES_LISTED_MAX } from './limits.ts';
 import { instant } from './output.ts';
 
 /** `RUNNING`, `COMPLETED (clean)`. A reason may hold words of a handler. */
@@ -90,6 +92,7 @@ export function jobJson(job: KnownJob): object {
 /** Without the ranges, of which there may be thousands. */
 export function jobSummaryJson({ state, ...view }: KnownJob): object {
   const { progress, counters, budget, windows, waiting, storeNowMs } = view;
+  const loss = lossOf(state, view.ranges ?? []);
   return {
     jobId: state.jobId,
     state: state.state,
@@ -108,7 +111,8 @@ export function jobSummaryJson({ state, ...view }: KnownJob): object {
             unsent: state.pin.unsent,
           },
     totals: state.totals,
-    lost: state.lost,
+    lost: loss.places,
+    lostUnplaced: loss.unplaced,
     progress,
     counters,
     budget: budget?.map(({ name, used, max, isUsedUp }) => ({ name, used, max: max ?? null, isUsedUp })),
@@ -128,6 +132,7 @@ function rangeJson(range: WaitingRangeView, storeNowMs: number): object {
     waiting: waitingJson(range.waiting, storeNowMs),
     note: range.note,
     counters: range.counters,
+    lost: mergeIntervals([...range.passed, ...range.lost]),
     owner: range.owner,
     token: range.token,
   };
@@ -167,8 +172,18 @@ export function jobLines(view: JobView): readonly string[] {
   if (pin !== null && pin.unsentKeys > 0n) lines.push(...unsentLines(pin));
   if (windows.length > 0) lines.push('', 'covered is start < offset <= end', ...settledLines(windows));
   if (ranges.length > 0) lines.push('', ...boundedRangeLines(view));
-  for (const { partition, first, last } of state.lost)
-    lines.push(`lost: offsets ${first} to ${last} of partition ${partition}`);
+  lines.push(...lossLines(lossOf(state, ranges)));
+  return lines;
+}
+
+function lossLines({ places, unplaced }: JobLoss): readonly string[] {
+  const listed = places.slice(0, LOST_LISTED_MAX);
+  const lines = listed.map(
+    ({ partition, first, last }) => `lost: offsets ${first} to ${last} of partition ${partition}`,
+  );
+  if (listed.length < places.length)
+    lines.push(`lost: ${describeCount(places.length - listed.length)} more intervals; -o json lists all`);
+  if (unplaced > 0n) lines.push(`lost: ${describeCount(unplaced)} offsets more, whose places were not kept`);
   return lines;
 }
 

@@ -8,6 +8,8 @@ export const WAIT_TOLD_AFTER_MS = 2_000;
 export const PROGRESS_TOLD_EVERY_MS = 5_000;
 /** Ranges in the table of a job: more than a person reads; programs get all of them. */
 export const RANGES_LISTED_MAX = 200;
+/** Lost intervals of a job on a page; programs get all of them. */
+export const LOST_LISTED_MAX = 50;
 /** Records of `topic read`: a screen or two; more is asked for by name. */
 export const RECORDS_READ_DEFAULT = 100;
 /** Of an export, before they are written: few system calls, little memory. */

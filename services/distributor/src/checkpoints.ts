@@ -112,9 +112,9 @@ async function commitLooks(shard: Shard, looks: readonly Look[]): Promise<void> 
   await flush();
 }
 
-/** In checkpoints without a parked record. */
+/** In checkpoints without a parked record or a lost interval. */
 function weightOf(checkpoints: readonly RangeCheckpoint[]): number {
-  const parked = checkpoints.reduce((sum, checkpoint) => sum + checkpoint.parked.length, 0);
+  const parked = checkpoints.reduce((sum, checkpoint) => sum + checkpoint.parked.length + checkpoint.passed.length, 0);
   return checkpoints.length + parked / PARKED_PER_CHECKPOINT;
 }
 

@@ -286,6 +286,7 @@ describe('numbers', () => {
       note: '',
       counters,
       lost: [],
+      passed: [],
       parked: [],
       token: '',
       version: 3n,

@@ -29,6 +29,7 @@ function range(fields: Partial<RangeState> = {}): RangeState {
     note: '',
     noteSinceMs: 0,
     lost: [],
+    passed: [],
     parked: [],
     counters: { ...NO_COUNTS, ok: cursor + 1n },
     owner: '',

@@ -1,6 +1,6 @@
 /** A range in its three shapes: planned, as the store shows it, and as Kafka keeps it. */
-import type { RangeCheckpoint } from '@tidemark/contracts';
-import type { JobInstall, RangeState } from '@tidemark/cursors';
+import type { LostOffsets, RangeCheckpoint } from '@tidemark/contracts';
+import type { JobInstall, LostInterval, RangeState } from '@tidemark/cursors';
 import { type ClosedRange, deriveEnds, exhaustedIn, type PlannedRange, rangeOfCheckpoint } from '@tidemark/jobs';
 import { isEmpty, NO_COUNTS, type PartitionWindow, RangeStatus } from '@tidemark/keyspace';
 
@@ -17,6 +17,7 @@ export function firstCheckpoint(jobId: string, range: PlannedRange, atMs: bigint
     note: '',
     counters: NO_COUNTS,
     lost: [],
+    passed: [],
     parked: [],
     token: '',
     version: 0n,
@@ -28,7 +29,9 @@ export function checkpointOf(jobId: string, range: RangeState, atMs: bigint): Ra
   const { partition, start, cursor, horizon, status, counters, token, version } = range;
   // Whoever holds the range tries the record anew: the note is of the attempt before, and no answer to what comes of this one.
   const note = range.owner !== '' && exhaustedIn(range.note) !== undefined ? '' : range.note;
-  const lost = range.lost.map(({ first, last }) => ({ partition, first, last }));
+  const inPartition = ({ first, last }: LostInterval): LostOffsets => ({ partition, first, last });
+  const lost = range.lost.map(inPartition);
+  const passed = range.passed.map(inPartition);
   const parked = range.parked.map((record) => ({ ...record, dueAtMs: BigInt(record.dueAtMs) }));
   return {
     formatVersion: 1,
@@ -41,6 +44,7 @@ export function checkpointOf(jobId: string, range: RangeState, atMs: bigint): Ra
     note,
     counters,
     lost,
+    passed,
     parked,
     token,
     version,

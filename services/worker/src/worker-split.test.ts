@@ -41,9 +41,10 @@ async function cutWhileLost(onLost: OnLost) {
 it('P7: passes what is lost up to the end that a cut has lowered, and leaves the rest to the new range', async () => {
   const { ranges, offsets } = await cutWhileLost(OnLost.skip);
   expect(ranges).toMatchObject([
-    { end: 14n, cursor: 14n, status: 'done', counters: { lost: 15n, ok: 0n } },
-    { start: 14n, cursor: 39n, status: 'done', counters: { lost: 15n, ok: 10n } },
+    { end: 14n, cursor: 14n, status: 'done', passed: [{ first: 0n, last: 14n }], counters: { lost: 15n, ok: 0n } },
+    { start: 14n, cursor: 39n, status: 'done', passed: [{ first: 15n, last: 29n }], counters: { lost: 15n, ok: 10n } },
   ]);
+  expect(resultOfRanges(ranges).lost).toEqual([{ partition: 0, first: 0n, last: 29n }]);
   expect(offsets()).toEqual(numbers(30, 39));
 });
 

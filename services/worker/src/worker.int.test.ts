@@ -126,7 +126,7 @@ it.each([
   {
     cut: 50n,
     onLost: 'skip',
-    expected: { status: 'done', cursor: 99n, counters: { ok: 70n, lost: 30n } },
+    expected: { status: 'done', cursor: 99n, passed: [{ first: 20n, last: 49n }], counters: { ok: 70n, lost: 30n } },
     delivered: [...numbers(0, 19), ...numbers(50, 99)],
   },
   {
@@ -138,7 +138,7 @@ it.each([
   {
     cut: 100n,
     onLost: 'skip',
-    expected: { status: 'done', cursor: 99n, counters: { ok: 20n, lost: 80n } },
+    expected: { status: 'done', cursor: 99n, passed: [{ first: 20n, last: 99n }], counters: { ok: 20n, lost: 80n } },
     delivered: numbers(0, 19),
   },
 ] as const)(
@@ -359,21 +359,31 @@ it('parks what fails, retries it from the log, and dead-letters it when its atte
   expect(letters.map(({ value }) => String(value))).toEqual(['21']);
 });
 
-it('B1: parked records that retention removed are lost and named, never done', async () => {
-  const bench = await realBench();
-  const topic = await createTopic(uniqueName('b1-parked'));
-  await produce(topic, messages(40));
-  const { handler } = recordingHandler(async ({ offset }, { attempt }) => {
-    if (offset === 39n && attempt === 1) await deleteRecordsBefore(topic, 0, 30n);
-    if (offset === 7n || offset === 8n) throw new Error('flaky');
-    return done();
-  });
-  const job = await bench.install({ topic, handler: handler.name, attempts: 50 });
-  await bench.work([handler]);
-  expect(await job.closed()).toMatchObject([
-    { status: 'stopped', cursor: 39n, note: 'OFFSETS_LOST: parked 7-8', lost: [{ first: 7n, last: 8n }] },
-  ]);
-});
+it.each(['stop', 'skip'] as const)(
+  'B1: parked records that retention removed are lost and named, never done (on-lost %s)',
+  async (onLost) => {
+    const bench = await realBench();
+    const topic = await createTopic(uniqueName('b1-parked'));
+    await produce(topic, messages(40));
+    const { handler } = recordingHandler(async ({ offset }, { attempt }) => {
+      if (offset === 39n && attempt === 1) await deleteRecordsBefore(topic, 0, 30n);
+      if (offset === 7n || offset === 8n || offset === 21n) throw new Error('flaky');
+      return done();
+    });
+    const job = await bench.install({ topic, handler: handler.name, attempts: 50, onLost });
+    await bench.work([handler]);
+    const places = [
+      { first: 7n, last: 8n },
+      { first: 21n, last: 21n },
+    ];
+    const note = 'OFFSETS_LOST: parked 7-8, 21-21';
+    expect(await job.closed()).toMatchObject([
+      onLost === 'stop'
+        ? { status: 'stopped', cursor: 39n, note, lost: places, passed: [] }
+        : { status: 'done', cursor: 39n, lost: [], passed: places, counters: { ok: 37n, lost: 3n, parked: 0n } },
+    ]);
+  },
+);
 
 it('holds no more ranges than the job allows, over two workers', async () => {
   const bench = await realBench();

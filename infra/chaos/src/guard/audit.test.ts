@@ -20,7 +20,7 @@ function checkpoint(fields: Partial<RangeCheckpoint>): RangeCheckpoint {
       status: 'open',
       note: '',
     },
-    ...{ counters: NO_COUNTS, lost: [], parked: [], token: '', version: 1n, atMs: 0n },
+    ...{ counters: NO_COUNTS, lost: [], passed: [], parked: [], token: '', version: 1n, atMs: 0n },
     ...fields,
   };
 }

@@ -1,4 +1,4 @@
-import { NO_COUNTS } from '@tidemark/keyspace';
+import { NO_COUNTS, toOffset } from '@tidemark/keyspace';
 import { describe, expect, it } from 'vitest';
 import { Story, TOKEN } from './testing/story.ts';
 
@@ -192,6 +192,56 @@ describe('P7: the log', () => {
     ]);
     const cut = new Story().running.cut(2, 'stranger');
     expect(cut.durable({ state: 'UNRECOVERABLE', reason: 'OFFSETS_LOST', lost }).faults).toEqual([]);
+  });
+});
+
+describe('P7: what a job passes as lost', () => {
+  const cutUnder = () =>
+    new Story({ onLost: 'skip' }).running.granted().claimed(3).handled(0).advanced(0).cut(3, 'stranger');
+  const passed = () => cutUnder().advanced(2, { lost: [1, 2] });
+  const ended = () => passed().handled(3).advanced(3);
+
+  it('is named offset by offset, in its ranges and in its result', () => {
+    expect(ended().completed().faults).toEqual([]);
+    expect(ended().completed({}, { lost: [] }).faults).toEqual([
+      'P10 job-1 counts 2 lost offsets and names 0',
+      'P7 job-1 0:1 was neither settled nor named as lost',
+      'P7 job-1 0:2 was neither settled nor named as lost',
+    ]);
+    const shifted = [{ partition: 0, first: 0n, last: 1n }];
+    expect(ended().completed({}, { lost: shifted }).faults).toEqual([
+      'P7 job-1 0:2 was neither settled nor named as lost',
+    ]);
+  });
+
+  it('has a place for each that is counted', () => {
+    expect(passed().changed({ passed: [] }).faults[0]).toBe('P10 job-1 0:-1 counts 2 lost offsets and names 0');
+    const counters = { ...NO_COUNTS, ok: 1n, lost: 2n };
+    expect(passed().checkpointed({ cursor: 2n, counters, version: 900n }).faults[0]).toBe(
+      'P8 the checkpoint of job-1 0:-1 counts 2 lost offsets and names 0',
+    );
+  });
+
+  it('is gone, passed, and not parked', () => {
+    const early = new Story({ onLost: 'skip' }).running
+      .granted()
+      .claimed(3)
+      .advanced(1, { lost: [0, 1] });
+    expect(early.faults).toContain('P7 job-1 0:-1 passed 0-1 as lost, the log begins at 0');
+    const ahead = passed().changed({ passed: [{ first: toOffset(2), last: toOffset(3) }] });
+    expect(ahead.faults).toContain('P7 job-1 0:-1 passed 2-3 as lost, and its cursor is 2');
+    const parked = [{ offset: toOffset(2), attempt: 1, dueAtMs: 0, faultClass: 'transient', keyHash: '' }];
+    expect(passed().changed({ parked }).faults).toContain(
+      'P7 job-1 0:-1 passed 1-2 as lost, of which it has parked records',
+    );
+  });
+
+  it('is nothing that its owner had settled', () => {
+    expect(
+      cutUnder()
+        .handled(1)
+        .advanced(2, { lost: [1, 2] }).faults[0],
+    ).toBe('P7 job-1 0:-1 passed 1 as lost, which its owner had settled');
   });
 });
 

@@ -6,6 +6,7 @@ import { endingRule } from './endings.ts';
 import { floorRule } from './floors.ts';
 import { freshnessRule } from './freshness.ts';
 import { Ledger } from './ledger.ts';
+import { lossRule } from './losses.ts';
 import { phaseRule } from './phases.ts';
 import { repeatRule } from './repeats.ts';
 import type { Rule } from './rule.ts';
@@ -22,6 +23,7 @@ export function audit(history: History): readonly string[] {
     tokenRule(),
     deliveryRule(),
     floorRule(),
+    lossRule(),
     phaseRule(),
     repeatRule(),
     freshnessRule(history.linksAreGood),

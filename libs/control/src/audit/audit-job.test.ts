@@ -1,5 +1,5 @@
 /** On the log in memory: what the audit says of right numbers, of planted wrong ones, and of what is gone. */
-import type { Counters } from '@tidemark/contracts';
+import type { Counters, LostOffsets } from '@tidemark/contracts';
 import { IDENTITY_TERMS, NO_COUNTS } from '@tidemark/keyspace';
 import { beforeEach, expect, it } from 'vitest';
 import { type AuditedLog, checkpointOf, createAuditedLog, messagesOf, RIGHT } from '../testing/audited-log.ts';
@@ -103,11 +103,16 @@ it('A4: takes a parked record that was compacted away, and so counted as lost, f
   log.cluster.createTopic('orders', { configs: { 'cleanup.policy': 'compact' } });
   await log.append(['0', '1', '2', '3', '4'], 'key');
   log.cluster.compact('orders', 0, ({ offset }) => offset !== 2n);
-  const audited = (lost: bigint) =>
-    log.audited({}, { ranges: [checkpointOf({ ok: 4n - lost, deadLettered: 1n, lost }, { cursor: 4n })], end: 4n });
+  const audited = (lost: bigint, passed: readonly LostOffsets[] = []) =>
+    log.audited(
+      {},
+      { ranges: [checkpointOf({ ok: 4n - lost, deadLettered: 1n, lost }, { cursor: 4n, passed })], end: 4n },
+    );
   const audit = await audited(1n);
   expect([audit.verdict, messagesOf(audit)]).toEqual(['unprovable', 'offsets compacted away since: 1']);
   expect((await audited(2n)).verdict).toBe('broken');
+  expect((await audited(1n, [{ partition: 0, first: 2n, last: 2n }])).verdict).toBe('proven');
+  expect((await audited(1n, [{ partition: 0, first: 1n, last: 1n }])).verdict).toBe('broken');
 });
 
 it('B3: proves nothing of a topic that is another one now', async () => {

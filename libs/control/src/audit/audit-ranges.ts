@@ -1,15 +1,15 @@
 /** The ranges of one job, read again and proved one by one, a bounded number at the same time. */
 import type { JobState } from '@tidemark/contracts';
 import { belongingTo, decodeDefinition, definitionOf } from '@tidemark/jobs';
-import { inSlices } from '@tidemark/keyspace';
+import { inSlices, type OffsetInterval, sizeOfIntervals } from '@tidemark/keyspace';
 import type { LogCluster, TopicDescription } from '@tidemark/log';
 import type { RangeView } from '../job-view.ts';
 import { RESCANS_AT_ONCE } from '../limits.ts';
 import { type EffectCount, EffectTally } from './effect-tally.ts';
 import type { EffectSource } from './effects.ts';
 import { readLetters } from './letters.ts';
-import { type Finding, lostIntervals, proveRange, sizeOf } from './prove-range.ts';
-import { type OffsetInterval, type RangeScan, rescan } from './rescan.ts';
+import { type Finding, knownLoss, lostIntervals, proveRange } from './prove-range.ts';
+import { type RangeScan, rescan } from './rescan.ts';
 
 type Cluster = Pick<LogCluster, 'catalog' | 'openReader'>;
 
@@ -25,7 +25,7 @@ export interface AuditOptions {
 export interface AuditedRange {
   readonly range: RangeView;
   readonly scan: RangeScan;
-  /** What the job has lost; undefined when more has been removed since, so that nobody can tell it apart. */
+  /** What the job has lost; undefined when places were not kept, and more has been removed since, so that nobody can tell it apart. */
   readonly lost: readonly OffsetInterval[] | undefined;
   /** Offsets that it has neither passed yet nor lost. */
   readonly remaining: bigint;
@@ -36,7 +36,7 @@ export interface AuditedRange {
 
 /** What it lost in front of its cursor nobody will pass any more. */
 export function remainingOf({ cursor, end, lost }: Pick<RangeView, 'cursor' | 'end' | 'lost'>): bigint {
-  return end - cursor - sizeOf(lost.filter(({ first }) => first > cursor));
+  return end - cursor - sizeOfIntervals(lost.filter(({ first }) => first > cursor));
 }
 
 export async function auditRanges(
@@ -61,6 +61,7 @@ export async function auditRanges(
     const tally = new EffectTally((offset) => parked.has(offset) || letters.has(partition, offset));
     const scan = await rescanRange(cluster, topic, {
       range,
+      lost: knownLoss(range).places,
       belongs: belongingTo(definition),
       onRecords:
         effects === undefined

@@ -3,8 +3,9 @@
  * log no longer shows is named as not provable; it may not hide a number that is wrong beyond it. Pure.
  */
 import { type CountedRange, identityOf } from '@tidemark/jobs';
+import { mergeIntervals, type OffsetInterval, sizeOfIntervals, subtractIntervals } from '@tidemark/keyspace';
 import type { EffectCount } from './effect-tally.ts';
-import type { OffsetInterval, RangeScan } from './rescan.ts';
+import type { RangeScan } from './rescan.ts';
 
 export interface Finding {
   /** `broken`: numbers contradict each other. `unprovable`: the log, or the dead letters, no longer show it. */
@@ -37,8 +38,10 @@ export interface RangeEvidence {
 }
 
 interface ProvableRange extends CountedRange {
-  /** Intervals that a worker has named when it stopped at them. Those that it passed are only counted. */
+  /** Intervals that a worker has named when it stopped at them. */
   readonly lost: readonly OffsetInterval[];
+  /** Lost intervals that were passed: the places of `counters.lost`, as far as they were kept. */
+  readonly passed: readonly OffsetInterval[];
 }
 
 export function proveRange(range: ProvableRange, evidence: RangeEvidence): readonly Finding[] {
@@ -52,45 +55,80 @@ export function proveRange(range: ProvableRange, evidence: RangeEvidence): reado
   ];
 }
 
-/** Exact only when all that lacks in the log is counted as lost: of what was removed later nobody can tell it apart. */
-export function lostIntervals(range: ProvableRange, scan: RangeScan): readonly OffsetInterval[] | undefined {
-  const passed = range.counters.lost === 0n ? [] : scan.gone;
-  return range.counters.lost === sizeOf(passed) ? [...passed, ...range.lost] : undefined;
+/** The places of all that a range has lost up to its cursor, and how many offsets are counted as lost without a place. */
+export interface KnownLoss {
+  /** Passed, or parked and named where the range stopped; merged. */
+  readonly places: readonly OffsetInterval[];
+  /** Too many to be kept, or counted by an older version; negative when more places are named than were counted. */
+  readonly unplaced: bigint;
+  /** Of the parked ones those that are named as lost, which are counted as parked all the same. */
+  readonly parked: bigint;
 }
 
-export function sizeOf(intervals: readonly OffsetInterval[]): bigint {
-  return intervals.reduce((sum, { first, last }) => sum + (last - first + 1n), 0n);
+export function knownLoss({ cursor, counters, lost, passed }: ProvableRange): KnownLoss {
+  const parked = lost.filter(({ last }) => last <= cursor);
+  return {
+    places: mergeIntervals([...passed, ...parked]),
+    unplaced: counters.lost - sizeOfIntervals(passed),
+    parked: sizeOfIntervals(parked),
+  };
+}
+
+/**
+ * Exact when the range kept every place. What it only counted has its place in the log as long as nothing else is gone there: of
+ * what was removed later nobody could tell it apart.
+ */
+export function lostIntervals(range: ProvableRange, scan: RangeScan): readonly OffsetInterval[] | undefined {
+  const { places, unplaced } = knownLoss(range);
+  const rest = unplaced > 0n ? subtractIntervals(scan.gone, places) : [];
+  if (unplaced > 0n && unplaced !== sizeOfIntervals(rest)) return undefined;
+  return mergeIntervals([...places, ...range.lost, ...rest]);
 }
 
 export function describeIntervals(intervals: readonly OffsetInterval[]): string {
   return intervals.map(({ first, last }) => (first === last ? `${first}` : `${first} to ${last}`)).join(', ');
 }
 
-function logFindings({ cursor, counters }: CountedRange, { scan, isCompacted }: RangeEvidence): Finding[] {
+function logFindings(range: ProvableRange, { scan, isCompacted }: RangeEvidence): Finding[] {
   const findings: Finding[] = [];
+  const { cursor, counters } = range;
   const { ok, skipped, deadLettered, parked, filtered, markers, compacted, lost } = counters;
-  const unread = scan.unread === undefined ? 0n : cursor - scan.unread.behind;
-  const unseen = unread + sizeOf(scan.gone);
+  const known = knownLoss(range);
+  const unread = scan.unread === undefined ? [] : [{ first: scan.unread.behind + 1n, last: cursor }];
+  const goneSince = subtractIntervals(scan.gone, known.places);
+  const unseen = sizeOfIntervals(goneSince) + sizeOfIntervals(subtractIntervals(unread, known.places));
   const compactedSince = isCompacted ? atLeastZero(scan.compacted - compacted) : 0n;
   const wasCompacted = compactedSince > 0n;
-  // A parked record that compaction took is counted as lost, and shows as compacted.
-  if (lost > unseen + compactedSince)
-    findings.push(broken(`offsets counted as lost: ${lost}; lacking in the log: ${unseen + compactedSince}`));
-  if (unseen > lost) {
-    const places = scan.gone.map((gone) => `offsets ${describeIntervals([gone])} are not in the log any more`);
+  const unplaced = atLeastZero(known.unplaced);
+  if (known.unplaced < 0n)
+    findings.push(broken(`offsets passed as lost: ${lost - known.unplaced}; counted as lost: ${lost}`));
+  if (scan.contradicted > 0n)
+    findings.push(
+      broken(
+        `offsets said to be lost that the log still shows: ${scan.contradicted} of ${describeIntervals(known.places)}`,
+      ),
+    );
+  // A parked record that compaction took is lost, and shows as compacted.
+  if (unplaced > unseen + compactedSince)
+    findings.push(
+      broken(`offsets counted as lost: ${lost}; lacking in the log: ${lost - unplaced + unseen + compactedSince}`),
+    );
+  if (unseen > unplaced) {
+    const places = goneSince.map((gone) => `offsets ${describeIntervals([gone])} are not in the log any more`);
     if (scan.unread !== undefined)
       places.push(`offsets behind ${scan.unread.behind} cannot be read: ${scan.unread.reason}`);
-    findings.push(unprovable(`${places.join('; ')} (counted as lost: ${lost} of ${unseen})`));
+    const apart = unplaced === 0n ? '' : ` (counted as lost without a place: ${unplaced} of ${unseen})`;
+    findings.push(unprovable(`${places.join('; ')}${apart}`));
   }
   if (wasCompacted) findings.push(unprovable(`offsets compacted away since: ${compactedSince}`));
   const shown: readonly (readonly [what: string, counted: bigint, seen: bigint])[] = [
-    ['records', ok + skipped + deadLettered + parked, scan.records],
+    ['records', ok + skipped + deadLettered + parked - known.parked, scan.records],
     ['filtered records', filtered, scan.filtered],
     ['markers and aborted records', markers, scan.markers],
     ['compacted offsets', compacted, scan.compacted],
   ];
   for (const [what, counted, seen] of shown) {
-    const mayShowLess = unseen > lost || (wasCompacted && seen < counted);
+    const mayShowLess = unseen > unplaced || (wasCompacted && seen < counted);
     if (what === 'compacted offsets' && wasCompacted) continue;
     if (counted === seen || (counted > seen && mayShowLess)) continue;
     findings.push(broken(`${what} counted: ${counted}; shown by the log: ${seen}`));

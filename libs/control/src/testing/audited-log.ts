@@ -93,6 +93,7 @@ export function checkpointOf(counters: Partial<Counters>, fields: Partial<RangeC
     note: '',
     token: '',
     lost: [],
+    passed: [],
     parked: [],
     counters: { ...NO_COUNTS, ...counters },
     version: 1n,

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { CursorStore } from '../ports.ts';
 import { jobContract } from './job.contract.ts';
 import { parkedContract } from './parked.contract.ts';
+import { passedContract } from './passed.contract.ts';
 import { rangeContract } from './range.contract.ts';
 import { installSample, rangeOf, slotOn } from './sample-jobs.ts';
 import { splitContract } from './split.contract.ts';
@@ -26,6 +27,7 @@ export function cursorStoreContract(name: string, create: () => Promise<CursorSt
     rangeContract(() => store, newJob);
     jobContract(() => store, newJob);
     parkedContract(() => store, newJob);
+    passedContract(() => store, newJob);
     splitContract(() => store, newJob);
 
     it('keeps every digit of offsets and epochs above 2^53, in every operation', async () => {

@@ -2,7 +2,7 @@
  * The cursor store as a value in memory: the same rules (`range-rules.ts`), the same order of verdicts, no client.
  * A property test holds it and the Lua scripts together, so what a test learns here is true of Redis.
  */
-import { type Offset, RANGES_PER_JOB_MAX, rangeIdOf, rangeOfId } from '@tidemark/keyspace';
+import { mergeIntervals, type Offset, RANGES_PER_JOB_MAX, rangeIdOf, rangeOfId } from '@tidemark/keyspace';
 import { boundedLimit, boundedNote, checkAdvance, checkDelay, checkSettle, checkTtl } from '../calls.ts';
 import { plannedRanges, storeChanged } from '../installation.ts';
 import { takes, Work } from '../job-mode.ts';
@@ -205,7 +205,8 @@ export function createMemoryCursorStore(options: { readonly now: () => number })
     async snapshot(jobId) {
       const job = completeJob(jobId);
       if (job === undefined) return undefined;
-      return { epoch: job.epoch, mode: job.mode, ranges: [...job.ranges.values()].map(({ state }) => state) };
+      const ranges = [...job.ranges.values()].map(({ state }) => ({ ...state, passed: mergeIntervals(state.passed) }));
+      return { epoch: job.epoch, mode: job.mode, ranges };
     },
     async remove(jobId) {
       checkJobId(jobId);

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { CursorStore } from '../ports.ts';
 import { counts, FIRST, FOR_LONG_MS, installSample, parking, rangeOf, slotOn } from './sample-jobs.ts';
 
-const OFFSETS = { park: [] as const, from: toOffset(-1n), to: toOffset(9n), leaseTtlMs: FOR_LONG_MS };
+const OFFSETS = { park: [] as const, passed: [], from: toOffset(-1n), to: toOffset(9n), leaseTtlMs: FOR_LONG_MS };
 
 export function parkedContract(storeOf: () => CursorStore, newJob: () => string): void {
   /** A job of one range, (-1, 9], whose owner has claimed all of it. */
@@ -176,7 +176,7 @@ export function parkedContract(storeOf: () => CursorStore, newJob: () => string)
     ])('refuses %s as a bug', async (_, add, settled, again) => {
       const { store, jobId, a, token } = await claimed();
       await a.park(token, -1n, 5n, [parking(1n)]);
-      const request = { call: a.fresh(), jobId, range: FIRST, token, leaseTtlMs: FOR_LONG_MS, again };
+      const request = { call: a.fresh(), jobId, range: FIRST, token, leaseTtlMs: FOR_LONG_MS, again, passed: [] };
       const call = store.settle({ ...request, settled: settled.map(toOffset), add: counts(add) });
       await expect(call).rejects.toMatchObject({ code: 'BAD_CURSOR_CALL', class: 'bug' });
       expect(await rangeOf(store, jobId)).toMatchObject({ parked: [{ offset: 1n }], counters: { parked: 1n } });

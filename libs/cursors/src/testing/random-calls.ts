@@ -3,7 +3,7 @@
  * two stores that agree can be given the very same calls.
  */
 import { type Offset, offsetMin, type RangeRef, toOffset } from '@tidemark/keyspace';
-import type { CursorStore } from '../ports.ts';
+import type { CursorStore, LostInterval } from '../ports.ts';
 import { OFFSET_MAX, SPAN, STARTS, type Step } from './random-steps.ts';
 import { counts, installSample, parking, type SampleRange } from './sample-jobs.ts';
 
@@ -65,9 +65,12 @@ export function createPlayer(
     const park = Array.from({ length: Number(passed) }, (_, index) => index)
       .filter((index) => (at.parkBits >> index) % 2 === 1)
       .map((index) => parking(from + 1n + BigInt(index), { delayMs: at.delayMs, keyHash: '00000000000000ff' }));
-    const waiting = BigInt(park.length);
-    const add = counts({ ok: passed - waiting, parked: waiting, retries: at.retries, chunks: 1n });
-    const request = { ...target(at), from, to, add, park, leaseTtlMs: at.leaseTtlMs };
+    const gone = Array.from({ length: Number(passed) }, (_, index) => index)
+      .filter((index) => (at.lostBits >> index) % 2 === 1 && (at.parkBits >> index) % 2 === 0)
+      .map((index) => toOffset(from + 1n + BigInt(index)));
+    const [waiting, lost] = [BigInt(park.length), BigInt(gone.length)];
+    const add = counts({ ok: passed - waiting - lost, parked: waiting, lost, retries: at.retries, chunks: 1n });
+    const request = { ...target(at), from, to, add, park, passed: each(gone), leaseTtlMs: at.leaseTtlMs };
     const answer = await issue(() => store.advance(request));
     if (answer.kind === 'advanced') {
       cursors.set(at.range, to);
@@ -79,11 +82,14 @@ export function createPlayer(
   const settle = async (at: StepOf<'settle'>): Promise<unknown> => {
     const known = parked.get(at.range) ?? [];
     const fated = (fate: string): Offset[] => known.filter((_, index) => at.fates[index] === fate);
-    const settled = at.stray ? [...fated('settle'), clamped(base + SPAN + 5n)] : fated('settle');
+    const gone = fated('lose');
+    const settled = [...fated('settle'), ...gone, ...(at.stray ? [clamped(base + SPAN + 5n)] : [])];
     const again = fated('again').map((offset) => parking(offset, { attempt: 2, delayMs: at.delayMs }));
     const count = BigInt(settled.length);
-    const add = counts({ deadLettered: count, parked: -count, retries: BigInt(again.length) });
-    const request = { ...target(at), settled, again, add, leaseTtlMs: at.leaseTtlMs };
+    const lost = BigInt(gone.length);
+    const add = counts({ deadLettered: count - lost, lost, parked: -count, retries: BigInt(again.length) });
+    const passed = each(gone.toSorted((a, b) => (a < b ? -1 : 1)));
+    const request = { ...target(at), settled, again, add, passed, leaseTtlMs: at.leaseTtlMs };
     const answer = await issue(() => store.settle(request));
     if (answer.kind === 'settled')
       parked.set(
@@ -96,7 +102,7 @@ export function createPlayer(
   const install = async (at: StepOf<'install'>): Promise<unknown> => {
     epoch += at.epochShift;
     if (epoch < 0n) epoch = 0n;
-    const ranges = at.progress.map(([done, above, waiting], index): SampleRange => {
+    const ranges = at.progress.map(([done, above, waiting, lost], index): SampleRange => {
       const start = clamped(base + (STARTS[index] ?? 0n));
       const end = clamped(base + (at.progress[index + 1] === undefined ? SPAN : (STARTS[index + 1] ?? SPAN)));
       const cursor = offsetMin(clamped(start + done), end);
@@ -108,6 +114,7 @@ export function createPlayer(
         horizon: clamped(cursor + above),
         note: index === 1 ? 'restored' : '',
         parked: passed.slice(0, Number(waiting)),
+        passed: each(passed.slice(Number(waiting), Number(waiting + lost)).map(toOffset)),
       };
     });
     const ends = [{ partition: 1, end: clamped(base + SPAN) }];
@@ -159,6 +166,11 @@ export function createPlayer(
       }
     },
   };
+}
+
+/** Each by itself, so that the store has something to merge. */
+function each(offsets: readonly Offset[]): readonly LostInterval[] {
+  return offsets.map((offset) => ({ first: offset, last: offset }));
 }
 
 function clamped(offset: bigint): Offset {

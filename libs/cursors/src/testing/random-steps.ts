@@ -34,14 +34,16 @@ export type Step =
       readonly by: bigint;
       /** Bit i: the record i above `from` is parked, when it is passed. */
       readonly parkBits: number;
+      /** The same for those that are lost; what is parked is not. */
+      readonly lostBits: number;
       readonly delayMs: number;
       readonly retries: bigint;
       readonly leaseTtlMs: number;
     })
   | (Held & {
       readonly kind: 'settle';
-      /** Of the records that the player knows as parked, in turn: settle, park again, or leave. */
-      readonly fates: readonly ('settle' | 'again' | 'leave')[];
+      /** Of the records that the player knows as parked, in turn: settle, lose, park again, or leave. */
+      readonly fates: readonly ('settle' | 'lose' | 'again' | 'leave')[];
       /** Also one that nobody parked. */
       readonly stray: boolean;
       readonly delayMs: number;
@@ -61,7 +63,8 @@ export type Step =
       readonly kind: 'install';
       readonly epochShift: bigint;
       readonly mode: JobMode;
-      readonly progress: readonly (readonly [cursor: bigint, above: bigint, parked: bigint])[];
+      /** Parked are the first records below the cursor, lost those that follow. */
+      readonly progress: readonly (readonly [cursor: bigint, above: bigint, parked: bigint, lost: bigint])[];
     }
   | { readonly kind: 'setMode'; readonly mode: JobMode }
   | { readonly kind: 'candidates'; readonly limit: number }
@@ -111,6 +114,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       fromShift: fc.constantFrom(0n, 0n, 0n, 0n, 1n, -1n),
       by: fc.constantFrom(1n, 1n, 2n, 2n, 4n, 5n, 0n, -1n),
       parkBits: fc.constantFrom(0, 0, 1, 2, 6, 63),
+      lostBits: fc.constantFrom(0, 0, 0, 1, 5, 63),
       delayMs,
       retries: fc.constantFrom(0n, 3n, 2n ** 53n + 1n),
       leaseTtlMs,
@@ -125,7 +129,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       age,
       fates: fc.oneof(
         fc.constant(Array.from({ length: Number(SPAN) }, () => 'settle' as const)),
-        fc.array(fc.constantFrom('settle', 'settle', 'again', 'leave'), { maxLength: 4 }),
+        fc.array(fc.constantFrom('settle', 'settle', 'lose', 'again', 'leave'), { maxLength: 4 }),
       ),
       stray: fc.constantFrom(false, false, false, false, true),
       delayMs,
@@ -146,10 +150,13 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       kind: kind('install'),
       epochShift: fc.constantFrom(-1n, 0n, 1n, 1n),
       mode,
-      progress: fc.array(fc.tuple(fc.constantFrom(0n, 0n, 0n, 1n, 3n), fc.bigInt(0n, 3n), fc.bigInt(0n, 2n)), {
-        minLength: 1,
-        maxLength: STARTS.length,
-      }),
+      progress: fc.array(
+        fc.tuple(fc.constantFrom(0n, 0n, 0n, 1n, 3n), fc.bigInt(0n, 3n), fc.bigInt(0n, 2n), fc.bigInt(0n, 2n)),
+        {
+          minLength: 1,
+          maxLength: STARTS.length,
+        },
+      ),
     }),
   },
   { weight: 6, arbitrary: fc.record({ kind: kind('setMode'), mode }) },

@@ -2,7 +2,17 @@
 import { toOffset } from '@tidemark/keyspace';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { CursorStore } from '../ports.ts';
-import { counts, FIRST, FOR_LONG_MS, installOneRange, installSample, parking, rangeOf, slotOn } from './sample-jobs.ts';
+import {
+  counts,
+  FIRST,
+  FOR_LONG_MS,
+  installOneRange,
+  installSample,
+  interval,
+  parking,
+  rangeOf,
+  slotOn,
+} from './sample-jobs.ts';
 
 export function rangeContract(storeOf: () => CursorStore, newJob: () => string): void {
   let store: CursorStore;
@@ -132,7 +142,8 @@ export function rangeContract(storeOf: () => CursorStore, newJob: () => string):
       };
       const add = counts({ ...terms, retries: 9n, chunks: 10n, maybeRedelivered: 11n });
       const request = { call: a.fresh(), jobId, range: FIRST, token, from: toOffset(-1n), to: toOffset(28n), add };
-      await store.advance({ ...request, park: [parking(3n)], leaseTtlMs: FOR_LONG_MS });
+      const passed = [interval(20n, 26n)];
+      await store.advance({ ...request, park: [parking(3n)], passed, leaseTtlMs: FOR_LONG_MS });
       expect((await rangeOf(store, jobId)).counters).toEqual(add);
     });
 
@@ -195,6 +206,7 @@ export function rangeContract(storeOf: () => CursorStore, newJob: () => string):
         from: toOffset(-1n),
         to: toOffset(9n),
         park: [],
+        passed: [],
       };
       const add = counts({ ok: 4n, markers: 5n, retries: 1n, chunks: 1n });
       await expect(store.advance({ ...request, add, leaseTtlMs: 1_000 })).rejects.toMatchObject({

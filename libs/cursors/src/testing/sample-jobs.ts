@@ -1,6 +1,22 @@
 /** Small jobs and calls for tests of this room. */
-import { NO_COUNTS, type Offset, type RangeCounters, type RangeRef, toOffset } from '@tidemark/keyspace';
-import type { CallId, CursorStore, JobInstall, JobMode, ParkedRecord, Parking, RangeState } from '../ports.ts';
+import {
+  NO_COUNTS,
+  type Offset,
+  type RangeCounters,
+  type RangeRef,
+  sizeOfIntervals,
+  toOffset,
+} from '@tidemark/keyspace';
+import type {
+  CallId,
+  CursorStore,
+  JobInstall,
+  JobMode,
+  LostInterval,
+  ParkedRecord,
+  Parking,
+  RangeState,
+} from '../ports.ts';
 
 /** Longer than any test: a lease that never runs out. With 0 it has run out when the next call looks. */
 export const FOR_LONG_MS = 3_600_000;
@@ -14,6 +30,7 @@ export interface SampleRange {
   readonly note?: string;
   /** Offsets of records that wait for their second attempt. */
   readonly parked?: readonly bigint[];
+  readonly passed?: readonly LostInterval[];
 }
 
 export function sampleRange(range: SampleRange): JobInstall['ranges'][number] {
@@ -26,8 +43,9 @@ export function sampleRange(range: SampleRange): JobInstall['ranges'][number] {
     status: range.status ?? 'open',
     note: range.note ?? '',
     lost: [],
+    passed: range.passed ?? [],
     parked: (range.parked ?? []).map(parkedRecord),
-    counters: counts({ parked: BigInt(range.parked?.length ?? 0) }),
+    counters: counts({ parked: BigInt(range.parked?.length ?? 0), lost: sizeOfIntervals(range.passed ?? []) }),
     version: 0n,
   };
 }
@@ -38,6 +56,11 @@ export function parkedRecord(offset: bigint): ParkedRecord {
 
 export function parking(offset: bigint, more: Partial<Parking> = {}): Parking {
   return { offset: toOffset(offset), attempt: 1, delayMs: 0, faultClass: 'transient', keyHash: '', ...more };
+}
+
+export function interval(first: bigint, last: bigint): LostInterval {
+  // Unchecked, so that a test can name what no range has.
+  return { first: first as Offset, last: last as Offset };
 }
 
 /** One partition that ends at `end` unless `ends` says otherwise. */
@@ -95,7 +118,7 @@ export function slotOn(
     claim: (token: string, upTo: bigint) => store.claim({ ...target(), token, upTo: toOffset(upTo) }),
     advance: (token: string, from: bigint, to: bigint, leaseTtlMs = FOR_LONG_MS, call = fresh()) =>
       store.advance({
-        ...{ call, jobId, range, token, leaseTtlMs, park: [] },
+        ...{ call, jobId, range, token, leaseTtlMs, park: [], passed: [] },
         from: toOffset(from),
         to: toOffset(to),
         add: counts({ ok: to > from ? to - from : 0n }),
@@ -103,15 +126,36 @@ export function slotOn(
     /** An advance that parks some of what it passes; the rest is ok. */
     park: (token: string, from: bigint, to: bigint, park: readonly Parking[], call = fresh()) =>
       store.advance({
-        ...{ call, jobId, range, token, leaseTtlMs: FOR_LONG_MS, park },
+        ...{ call, jobId, range, token, leaseTtlMs: FOR_LONG_MS, park, passed: [] },
         from: toOffset(from),
         to: toOffset(to),
         add: counts({ ok: to - from - BigInt(park.length), parked: BigInt(park.length) }),
       }),
+    /** An advance over what is lost; the rest is ok. */
+    pass: (token: string, from: bigint, to: bigint, passed: readonly LostInterval[], call = fresh()) => {
+      const lost = sizeOfIntervals(passed);
+      return store.advance({
+        ...{ call, jobId, range, token, leaseTtlMs: FOR_LONG_MS, park: [], passed },
+        from: toOffset(from),
+        to: toOffset(to),
+        add: counts({ ok: to - from - lost, lost }),
+      });
+    },
+    /** Settles parked records as lost. */
+    lose: (token: string, passed: readonly LostInterval[], call = fresh()) => {
+      const lost = sizeOfIntervals(passed);
+      const settled = passed.flatMap(({ first, last }) =>
+        Array.from({ length: Number(last - first) + 1 }, (_, index) => toOffset(first + BigInt(index))),
+      );
+      return store.settle({
+        ...{ call, jobId, range, token, leaseTtlMs: FOR_LONG_MS, again: [], passed, settled },
+        add: counts({ lost, parked: -lost }),
+      });
+    },
     /** Settles as ok. */
     settle: (token: string, settled: readonly bigint[], again: readonly Parking[] = [], call = fresh()) =>
       store.settle({
-        ...{ call, jobId, range, token, leaseTtlMs: FOR_LONG_MS, again },
+        ...{ call, jobId, range, token, leaseTtlMs: FOR_LONG_MS, again, passed: [] },
         settled: settled.map(toOffset),
         add: counts({ ok: BigInt(settled.length), parked: -BigInt(settled.length), retries: BigInt(again.length) }),
       }),

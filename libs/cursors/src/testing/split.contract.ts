@@ -31,7 +31,17 @@ export function splitContract(storeOf: () => CursorStore, newJob: () => string):
       ]);
       expect(await rangeOf(store, jobId)).toEqual({ ...parent, end: toOffset(49n), version: parent.version + 1n });
       expect(await rangeOf(store, jobId, 49n)).toMatchObject({
-        ...{ cursor: 49n, horizon: 49n, status: 'open', owner: '', token: '', note: '', parked: [], lost: [] },
+        ...{
+          cursor: 49n,
+          horizon: 49n,
+          status: 'open',
+          owner: '',
+          token: '',
+          note: '',
+          parked: [],
+          passed: [],
+          lost: [],
+        },
         ...{ counters: { ok: 0n, parked: 0n, chunks: 0n, maybeRedelivered: 0n }, version: 1n },
       });
       expect(await a.claim(token, 80n)).toEqual({ kind: 'claimed', horizon: 49n, end: 49n });

@@ -5,6 +5,20 @@ import { ErrorClass, sleep, TidemarkError } from '@tidemark/keyspace';
 
 const LOOK_EVERY_MS = 20;
 
+/** Of a record `bad` every attempt fails; `hold` stops there until the gate is open. All others are done. */
+export const uneven = defineHandler({
+  name: 'uneven',
+  input: 'raw',
+  idempotent: true,
+  timeoutMs: 600_000,
+  async handle({ value }, { parameters }) {
+    const text = value?.toString();
+    if (text === 'bad') throw new TidemarkError({ code: 'NEVER', class: ErrorClass.transient, message: 'not now' });
+    while (text === 'hold' && !existsSync(parameters['gate'] ?? '')) await sleep(LOOK_EVERY_MS);
+    return done();
+  },
+});
+
 /** Waits until the file of its parameter `gate` is there, whatever the signal says, for longer than any test. */
 export const gated = defineHandler({
   name: 'gated',

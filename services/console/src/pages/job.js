@@ -168,8 +168,8 @@ function term(name, value, tone) {
 }
 
 /** @param {JobDetail} job */
-function lost({ lost: intervals, lostOmitted }) {
-  if (intervals.length === 0) return false;
+function lost({ lost: intervals, lostOmitted, lostUnplaced }) {
+  if (intervals.length === 0 && lostUnplaced === '0') return false;
   return section(
     'Lost',
     notice('bad', 'somebody removed these records before they were read.'),
@@ -184,6 +184,8 @@ function lost({ lost: intervals, lostOmitted }) {
       (row) => `${row.partition}:${row.first}`,
     ),
     lostOmitted > 0 && h('p', { class: 'quiet' }, `${count(lostOmitted)} more are not listed.`),
+    lostUnplaced !== '0' &&
+      h('p', { class: 'quiet' }, `Of ${count(lostUnplaced)} more offsets the places were not kept.`),
   );
 }
 

@@ -87,6 +87,7 @@ export function rangeState(
     note: '',
     noteSinceMs: 0,
     lost: [],
+    passed: [],
     parked: [],
     counters: { ...NO_COUNTS, ok: BigInt(cursor - start) },
     owner: '',

@@ -1,7 +1,6 @@
 /** One job with its window, its ranges and the proof that its numbers add up: pure. */
 import type { JobState } from '@tidemark/contracts';
-import { type RangeView, settledUpTo, waitingOfRanges } from '@tidemark/control';
-import type { LostInterval } from '@tidemark/cursors';
+import { lossOf, type RangeView, settledUpTo, waitingOfRanges } from '@tidemark/control';
 import { identityOfJob, shownParameters } from '@tidemark/jobs';
 import { explainedOffsets, sumCounters, toOffset } from '@tidemark/keyspace';
 import type { Sight } from '../collect/collector.ts';
@@ -14,7 +13,7 @@ import { bounded, countersText, digitsOrNull } from './words.ts';
 
 export interface JobRanges {
   readonly source: 'store' | 'checkpoints' | 'none';
-  readonly ranges: readonly (RangeView & { readonly lost?: readonly LostInterval[] })[];
+  readonly ranges: readonly RangeView[];
 }
 
 export function jobDetailView(sight: Sight, state: JobState, { source, ranges }: JobRanges): JobDetail {
@@ -27,7 +26,8 @@ export function jobDetailView(sight: Sight, state: JobState, { source, ranges }:
     sorted.map((range, index) => ({ ...range, waiting: waits[index] })),
     RANGES_SHOWN_MAX,
   );
-  const lost = bounded(lostOf(state, ranges), LOST_SHOWN_MAX);
+  const loss = lossOf(state, ranges);
+  const lost = bounded(loss.places, LOST_SHOWN_MAX);
   const context = { jobId: state.jobId, storeNowMs, paces: sight.paces };
   return {
     ...jobView(sight, state),
@@ -65,6 +65,7 @@ export function jobDetailView(sight: Sight, state: JobState, { source, ranges }:
       last: last.toString(),
     })),
     lostOmitted: lost.omitted,
+    lostUnplaced: loss.unplaced.toString(),
   };
 }
 
@@ -77,10 +78,4 @@ function identityView(ranges: readonly RangeView[]): JobDetail['identity'] {
     addsUp: identityOfJob(ranges).kind === 'holds',
     counters: countersText(counters),
   };
-}
-
-/** At the end of the job it is in its state, before that in its ranges. */
-function lostOf(state: JobState, ranges: JobRanges['ranges']) {
-  if (state.lost.length > 0) return state.lost;
-  return ranges.flatMap(({ partition, lost = [] }) => lost.map(({ first, last }) => ({ partition, first, last })));
 }

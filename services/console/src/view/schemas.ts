@@ -153,6 +153,7 @@ export const jobDetail = job.extend({
     .describe('span = ok + skipped + deadLettered + filtered + markers + compacted + lost + parked'),
   lost: z.array(interval),
   lostOmitted: z.int(),
+  lostUnplaced: digits.describe('Lost offsets that were only counted: nobody kept which they were.'),
 });
 export type JobDetail = z.output<typeof jobDetail>;
 

@@ -64,6 +64,16 @@ describe('a job under way', () => {
     expect(detail.rangeRows[0]?.addsUp).toBe(false);
   });
 
+  it('B1: what it lost so far is named exactly, and what was only counted is told apart', () => {
+    const lost = { ...NO_COUNTS, ok: 10n, lost: 20n };
+    const passed = [{ first: toOffset(10), last: toOffset(24) }];
+    const ranges = [rangeState({ start: -1, end: 99, cursor: 29, counters: lost, passed })];
+    const detail = jobDetailView(RUNNING, jobState({}), { source: 'store', ranges });
+    schemas.jobDetail.parse(detail);
+    expect(detail.lost).toEqual([{ partition: 0, first: '10', last: '24' }]);
+    expect(detail.lostUnplaced).toBe('5');
+  });
+
   it('a lease that ran out is no work', () => {
     const ranges = [rangeState({ start: -1, end: 99, cursor: 29, owner: 'w1/0', leaseUntilMs: NOW_MS - 1 })];
     const detail = jobDetailView(RUNNING, jobState({}), { source: 'store', ranges });

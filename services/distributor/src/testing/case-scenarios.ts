@@ -3,7 +3,10 @@ import { toOffset } from '@tidemark/keyspace';
 import { waitFor } from '@tidemark/testkit';
 import { describe, expect, it } from 'vitest';
 import { floorsOf } from './floor-scenarios.ts';
+import { parking } from './parked-scenarios.ts';
 import { checkpointed, firstRange, numbers, type RigOf } from './scenario-looks.ts';
+
+const LOST = { first: toOffset(20), last: toOffset(49) };
 
 export function caseScenarios(where: string, rigOf: RigOf): void {
   describe(`known failures (${where})`, () => {
@@ -15,10 +18,62 @@ export function caseScenarios(where: string, rigOf: RigOf): void {
       const jobId = await rig.request({ topic, onLost: 'skip' });
       const range = await firstRange(rig, jobId);
       await rig.settle(jobId, range, toOffset(19));
-      await rig.settle(jobId, range, toOffset(49), { add: { ok: 0n, lost: 30n } });
+      await rig.settle(jobId, range, toOffset(49), { passed: [LOST] });
       await rig.settle(jobId, range, toOffset(99));
       const totals = { ok: 70n, lost: 30n };
-      expect(await rig.ended(jobId)).toMatchObject({ state: 'COMPLETED', reason: 'loss', totals });
+      const lost = [{ partition: 0, first: 20n, last: 49n }];
+      expect(await rig.ended(jobId)).toMatchObject({ state: 'COMPLETED', reason: 'loss', totals, lost });
+    });
+
+    it('B1: what a job lost comes back with a store that was emptied, also of parked records, and each is counted once', async () => {
+      const rig = rigOf();
+      const topic = await rig.parts.newTopic(1);
+      await rig.produce(topic, 0, numbers(100));
+      await rig.start();
+      const jobId = await rig.request({ topic, onLost: 'skip' });
+      const range = await firstRange(rig, jobId);
+      const park = [5, 7, 19].map((offset) => parking(offset));
+      await rig.settle(jobId, range, toOffset(19), { park });
+      const held = await rig.hold(jobId, range);
+      await held.settleParked(toOffset(19), 'lost');
+      await held.settleParked(toOffset(7), 'lost');
+      await held.claim(toOffset(49));
+      await held.advance(toOffset(49), { passed: [LOST] });
+      await held.release();
+      await checkpointed(rig, jobId, 49n);
+      await rig.parts.loseStore();
+      const restored = await firstRange(rig, jobId);
+      const passed = [
+        { first: 7n, last: 7n },
+        { first: 19n, last: 49n },
+      ];
+      expect(restored).toMatchObject({ cursor: 49n, passed, counters: { ok: 17n, lost: 32n, parked: 1n } });
+      const again = await rig.hold(jobId, range);
+      await again.settleParked(toOffset(5), 'lost');
+      await again.release();
+      await rig.settleAll(jobId);
+      expect(await rig.ended(jobId)).toMatchObject({
+        ...{ state: 'COMPLETED', reason: 'loss', totals: { ok: 67n, lost: 33n, parked: 0n } },
+        lost: [{ first: 5n, last: 5n }, ...passed].map((interval) => ({ partition: 0, ...interval })),
+      });
+    });
+
+    it('B1: a job of which one range passes what it lost and another stops there names both', async () => {
+      const rig = rigOf();
+      const topic = await rig.parts.newTopic(1);
+      await rig.produce(topic, 0, numbers(100));
+      await rig.start();
+      const jobId = await rig.request({ topic, onLost: 'skip', rangesPerPartition: 2 });
+      const [first, second] = await rig.ranges(jobId);
+      if (first === undefined || second === undefined) throw new Error('no two ranges');
+      await rig.settle(jobId, first, toOffset(19));
+      await rig.settle(jobId, first, first.end, { passed: [{ first: toOffset(20), last: first.end }] });
+      const lost = [{ first: toOffset(first.end + 1n), last: toOffset(59) }];
+      await rig.leave(jobId, second, { note: 'offsets lost', lost, stop: true });
+      expect(await rig.ended(jobId)).toMatchObject({
+        ...{ state: 'UNRECOVERABLE', totals: { ok: 20n, lost: 40n } },
+        lost: [{ partition: 0, first: 20n, last: 59n }],
+      });
     });
 
     it('B4: partitions added under way are not part of the window; the job after it reads them from the beginning, and they are held for it', async () => {

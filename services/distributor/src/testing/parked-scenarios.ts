@@ -6,7 +6,7 @@ import { floorAt } from './floor-scenarios.ts';
 import type { Rig } from './rig.ts';
 import { checkpointed, firstRange, gone, numbers, type RigOf } from './scenario-looks.ts';
 
-const parking = (offset: number, delayMs = 60_000): Parking => ({
+export const parking = (offset: number, delayMs = 60_000): Parking => ({
   offset: toOffset(offset),
   attempt: 3,
   delayMs,

@@ -18,6 +18,7 @@ import type {
   FloorStore,
   JobMode,
   Leadership,
+  LostInterval,
   Parking,
   RangeState,
   Schedule,
@@ -34,7 +35,14 @@ import {
 } from '@tidemark/jobs';
 import { createJobLog } from '@tidemark/jobs/kafka';
 import { sampleCommand } from '@tidemark/jobs/testing';
-import { NO_COUNTS, type Offset, type RangeCounters, type RangeRef, rangeIdOf } from '@tidemark/keyspace';
+import {
+  NO_COUNTS,
+  type Offset,
+  type RangeCounters,
+  type RangeRef,
+  rangeIdOf,
+  sizeOfIntervals,
+} from '@tidemark/keyspace';
 import { type LogCluster, type LogRecord, scanTopic } from '@tidemark/log';
 import { silentLogger } from '@tidemark/observability';
 import { waitFor } from '@tidemark/testkit';
@@ -66,13 +74,14 @@ export interface RigParts {
 export interface Passing {
   readonly add?: Partial<RangeCounters>;
   readonly park?: readonly Parking[];
+  readonly passed?: readonly LostInterval[];
 }
 
 export interface HeldRange {
   readonly token: string;
   claim(upTo: Offset): Promise<ClaimAnswer>;
   advance(to: Offset, as?: Passing): Promise<AdvanceAnswer>;
-  settleParked(offset: Offset): Promise<SettleAnswer>;
+  settleParked(offset: Offset, how?: 'ok' | 'lost'): Promise<SettleAnswer>;
   stop(note: string, lost: RangeState['lost']): Promise<{ readonly kind: string }>;
   release(note?: string): Promise<void>;
 }
@@ -302,16 +311,19 @@ export class Rig {
     return {
       token,
       claim: (upTo) => store.claim({ ...held, call: call(), upTo }),
-      advance: async (to, { add = {}, park = [] } = {}) => {
-        const counts = { ...NO_COUNTS, ok: to - cursor - BigInt(park.length), parked: BigInt(park.length), ...add };
-        const request = { ...held, call: call(), from: cursor, to, add: counts, park, leaseTtlMs: LEASE_TTL_MS };
-        const answer = await store.advance(request);
+      advance: async (to, { add = {}, park = [], passed = [] } = {}) => {
+        const [parked, lost] = [BigInt(park.length), sizeOfIntervals(passed)];
+        const counts = { ...NO_COUNTS, ok: to - cursor - parked - lost, parked, lost, ...add };
+        const move = { from: cursor, to, add: counts, park, passed };
+        const answer = await store.advance({ ...held, call: call(), ...move, leaseTtlMs: LEASE_TTL_MS });
         if (answer.kind === 'advanced') cursor = to;
         return answer;
       },
-      settleParked: (offset) => {
-        const add = { ...NO_COUNTS, ok: 1n, parked: -1n };
-        return store.settle({ ...held, call: call(), settled: [offset], again: [], add, leaseTtlMs: LEASE_TTL_MS });
+      settleParked: (offset, how = 'ok') => {
+        const add = { ...NO_COUNTS, [how]: 1n, parked: -1n };
+        const passed = how === 'lost' ? [{ first: offset, last: offset }] : [];
+        const step = { settled: [offset], again: [], add, passed };
+        return store.settle({ ...held, call: call(), ...step, leaseTtlMs: LEASE_TTL_MS });
       },
       stop: (note, lost) => store.stop({ ...held, call: call(), note, lost }),
       release: async (note = '') => {

@@ -157,6 +157,7 @@ export class GuardRig {
         to,
         add,
         park,
+        passed: [],
         leaseTtlMs: LEASE_TTL_MS,
       });
       if (moved.kind !== 'advanced') throw new Error(`advance: ${moved.kind}`);

@@ -9,11 +9,17 @@ describe('SettledPrefix', () => {
   it('F1: moves only over what is settled without a gap, and knows what is done ahead', () => {
     const prefix = new SettledPrefix(chunkOf(-1, 20));
     for (let index = 0; index < 20; index++) if (index !== 5) prefix.settle(index, Settlement.ok);
-    expect(prefix.take()).toEqual({ from: -1n, to: 4n, add: { ...NO_COUNTS, ok: 5n }, park: [] });
+    expect(prefix.take()).toEqual({ from: -1n, to: 4n, add: { ...NO_COUNTS, ok: 5n }, park: [], passed: [] });
     expect(prefix.doneAhead).toBe(14);
     expect(prefix.take()).toBeUndefined();
     prefix.settle(5, Settlement.ok);
-    expect(prefix.take()).toEqual({ from: 4n, to: 19n, add: { ...NO_COUNTS, ok: 15n, chunks: 1n }, park: [] });
+    expect(prefix.take()).toEqual({
+      from: 4n,
+      to: 19n,
+      add: { ...NO_COUNTS, ok: 15n, chunks: 1n },
+      park: [],
+      passed: [],
+    });
     expect(prefix.isComplete).toBe(true);
   });
 
@@ -29,7 +35,13 @@ describe('SettledPrefix', () => {
     );
     expect(prefix.take()).toBeUndefined();
     prefix.settle(0, Settlement.ok);
-    expect(prefix.take()).toEqual({ from: 9n, to: 11n, add: { ...NO_COUNTS, ok: 1n, markers: 1n }, park: [] });
+    expect(prefix.take()).toEqual({
+      from: 9n,
+      to: 11n,
+      add: { ...NO_COUNTS, ok: 1n, markers: 1n },
+      park: [],
+      passed: [],
+    });
     prefix.settle(3, Settlement.deadLettered);
     expect(prefix.take()).toBeUndefined();
     prefix.settle(1, Settlement.skipped);
@@ -39,6 +51,7 @@ describe('SettledPrefix', () => {
       to: 17n,
       add: { ...NO_COUNTS, skipped: 1n, filtered: 1n, deadLettered: 1n, compacted: 2n, markers: 1n, chunks: 1n },
       park: [],
+      passed: [],
     });
   });
 
@@ -48,6 +61,7 @@ describe('SettledPrefix', () => {
       to: 3n,
       add: { ...NO_COUNTS, markers: 1n, chunks: 1n },
       park: [],
+      passed: [],
     });
   });
 
@@ -57,6 +71,7 @@ describe('SettledPrefix', () => {
       to: 2n,
       add: { ...NO_COUNTS, compacted: 3n },
       park: [],
+      passed: [],
     });
   });
 

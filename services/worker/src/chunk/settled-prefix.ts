@@ -10,7 +10,7 @@
  * A hole is settled by nature and counts with the prefix that reaches it.
  */
 
-import type { Parking } from '@tidemark/cursors';
+import type { LostInterval, Parking } from '@tidemark/cursors';
 import {
   ErrorClass,
   explainedOffsets,
@@ -27,6 +27,8 @@ import { Settlement } from '../run/settlement.ts';
 const OPEN = 0;
 const PARKED = 5;
 const NONE_PARKED: readonly Parking[] = [];
+/** Whatever is in a chunk is there. */
+const NONE_LOST: readonly LostInterval[] = [];
 
 export class SettledPrefix {
   readonly #chunk: Chunk;
@@ -103,7 +105,7 @@ export class SettledPrefix {
     const span = explainedOffsets(add);
     if (span !== to - from) throw gapInChunk({ from, to, span });
     this.#takenTo = to;
-    return { from, to, add, park: this.#takeParkings() };
+    return { from, to, add, park: this.#takeParkings(), passed: NONE_LOST };
   }
 
   #close(index: number, state: number): boolean {

@@ -28,6 +28,7 @@ async function setUp(changesOf: (store: CursorStore) => Partial<CursorStore> = (
         status: 'open',
         note: '',
         lost: [],
+        passed: [],
         parked: [],
         counters: NO_COUNTS,
         version: 1n,
@@ -71,6 +72,7 @@ const move = (to: number, from = -1) => ({
   to: toOffset(to),
   add: { ...NO_COUNTS, ok: BigInt(to - from) },
   park: [],
+  passed: [],
 });
 
 describe('HeldRange', () => {

@@ -25,6 +25,7 @@ describe('ParkedBatch', () => {
     batch.settle(2, Settlement.deadLettered);
     expect(batch.putOff(1, { attempt: 4, faultClass: 'timeout' })).toBe('put aside');
     expect(batch.step()).toEqual({
+      passed: [],
       settled: [3n, 12n, 9n],
       again: [{ offset: 4n, attempt: 4, faultClass: 'timeout', keyHash: '', delayMs: 1_000 }],
       // The record that was queued had its first attempt now.

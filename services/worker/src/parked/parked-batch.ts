@@ -3,7 +3,7 @@
  * again waits longer, and keeps the later ones of its key in the batch from being tried. What was not tried, because
  * something halted the batch, stays parked as it is: it costs no attempt and no word to the store.
  */
-import type { Parking } from '@tidemark/cursors';
+import type { LostInterval, Parking } from '@tidemark/cursors';
 import type { JobDefinition } from '@tidemark/jobs';
 import { NO_COUNTS } from '@tidemark/keyspace';
 import type { SettleStep } from '../lease/moves.ts';
@@ -19,6 +19,9 @@ const COUNTERS = {
   [Settlement.deadLettered]: 'deadLettered',
   [Settlement.filtered]: 'filtered',
 } as const;
+
+/** What is tried was read, so it is there. */
+const NONE_LOST: readonly LostInterval[] = [];
 
 export class ParkedBatch implements AttemptPolicy, Settlements {
   readonly isWatching = true;
@@ -88,12 +91,13 @@ export class ParkedBatch implements AttemptPolicy, Settlements {
     for (const index of [...this.#settled.keys(), ...this.#again.keys()])
       if (this.#entry(index).attempt > 0) add.retries += 1n;
     const settled = [...this.#settled.keys()].map((index) => this.#entry(index).offset);
-    return { settled, again: [...this.#again.values()], add };
+    return { settled, again: [...this.#again.values()], add, passed: NONE_LOST };
   }
 
   /** For a sink that knows a younger owner: nothing is ours to settle, so all that was tried may be delivered again. */
   withdrawn(): SettleStep {
-    return { settled: [], again: [], add: { ...NO_COUNTS, maybeRedelivered: BigInt(this.#tried.size) } };
+    const add = { ...NO_COUNTS, maybeRedelivered: BigInt(this.#tried.size) };
+    return { settled: [], again: [], add, passed: NONE_LOST };
   }
 
   #entry(index: number): ParkedEntry {

@@ -141,8 +141,9 @@ export class ParkedWork {
   async #passGone(gone: readonly Offset[]): Promise<{ readonly kind: 'settled' } | LetGo> {
     const { job, held, logger } = this.#options.handling;
     const lost = BigInt(gone.length);
-    logger.warn({ jobId: job.jobId, rangeId: held.rangeId, lost, parked: intervalsOf(gone) }, 'range.lost_passed');
-    return await this.#settle({ settled: gone, again: [], add: { ...NO_COUNTS, parked: -lost, lost } });
+    const passed = intervalsOf(gone);
+    logger.warn({ jobId: job.jobId, rangeId: held.rangeId, lost, parked: passed }, 'range.lost_passed');
+    return await this.#settle({ settled: gone, again: [], add: { ...NO_COUNTS, parked: -lost, lost }, passed });
   }
 
   async #settle(step: SettleStep): Promise<{ readonly kind: 'settled' } | LetGo> {

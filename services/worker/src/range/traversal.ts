@@ -8,7 +8,15 @@
  */
 import type { LostInterval, Schedule } from '@tidemark/cursors';
 import { waitingNote } from '@tidemark/jobs';
-import { assertNever, ErrorClass, NO_COUNTS, type Offset, offsetMin, TidemarkError } from '@tidemark/keyspace';
+import {
+  assertNever,
+  ErrorClass,
+  NO_COUNTS,
+  nextOffsetOf,
+  type Offset,
+  offsetMin,
+  TidemarkError,
+} from '@tidemark/keyspace';
 import type { Chunk, LogReader } from '@tidemark/log';
 import { ChunkWork } from '../chunk/chunk-work.ts';
 import { clipChunk } from '../chunk/clip.ts';
@@ -296,7 +304,8 @@ export class Traversal {
     const to = offsetMin(upTo, held.end);
     const lost = to - from;
     logger.warn({ jobId: job.jobId, rangeId: held.rangeId, to, lost }, 'range.lost_passed');
-    const move = { from, to, add: { ...NO_COUNTS, lost }, park: [] };
+    const passed = [{ first: nextOffsetOf(from), last: to }];
+    const move = { from, to, add: { ...NO_COUNTS, lost }, park: [], passed };
     const moved = await held.advance(move);
     if (moved.kind === 'let go') return moved;
     countMove(metrics, move);

@@ -92,6 +92,7 @@ function freshRange(partition: number, window: { readonly start: Offset; readonl
     status: end > start ? RangeStatus.open : RangeStatus.done,
     note: '',
     lost: [],
+    passed: [],
     parked: [],
     counters: NO_COUNTS,
     version: 1n,

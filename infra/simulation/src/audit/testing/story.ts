@@ -2,7 +2,7 @@
 import type { JobState, RangeCheckpoint } from '@tidemark/contracts';
 import type { ParkedRecord, RangeState } from '@tidemark/cursors';
 import { samplePin, sampleState } from '@tidemark/jobs/testing';
-import { NO_COUNTS, type RangeCounters, rangeIdOf, toOffset } from '@tidemark/keyspace';
+import { NO_COUNTS, type RangeCounters, rangeIdOf, sizeOfIntervals, sumCounters, toOffset } from '@tidemark/keyspace';
 import type { Happening, History, HistoryEvent, JobFacts, OffsetTruth, StoreCall } from '../../history.ts';
 import { audit } from '../auditor.ts';
 
@@ -97,21 +97,31 @@ export class Story {
   /** `counts` default to all ok. */
   advanced(
     to: number,
-    more: { readonly token?: string; readonly counts?: Partial<RangeCounters>; readonly park?: readonly number[] } = {},
+    more: {
+      readonly token?: string;
+      readonly counts?: Partial<RangeCounters>;
+      readonly park?: readonly number[];
+      /** First and last offset of what is lost. */
+      readonly lost?: readonly [number, number];
+    } = {},
   ): this {
     const { token = TOKEN[0], park = [] } = more;
     const { cursor, counters, parked, end } = this.#range;
     const passed = BigInt(to) - cursor;
-    const add = { ...NO_COUNTS, ok: passed - BigInt(park.length), parked: BigInt(park.length), ...more.counts };
+    const lost = more.lost === undefined ? [] : [{ first: toOffset(more.lost[0]), last: toOffset(more.lost[1]) }];
+    const terms = { parked: BigInt(park.length), lost: sizeOfIntervals(lost) };
+    const add = { ...NO_COUNTS, ok: passed - terms.parked - terms.lost, ...terms, ...more.counts };
     const now = [...parked, ...park.map(parkedOf)];
     const isDone = toOffset(to) === end && now.length === 0;
     this.#change({
       cursor: toOffset(to),
       parked: now,
-      counters: { ...counters, ok: counters.ok + add.ok, parked: counters.parked + add.parked },
+      passed: [...this.#range.passed, ...lost],
+      counters: sumCounters([counters, add]),
       status: isDone ? 'done' : 'open',
     });
-    const request = { ...this.#call(token), from: cursor, to: toOffset(to), add, park: [], leaseTtlMs: 1 };
+    const move = { from: cursor, to: toOffset(to), add, park: [], passed: lost };
+    const request = { ...this.#call(token), ...move, leaseTtlMs: 1 };
     return this.#stored({ operation: 'advance', request, answer: { kind: 'advanced', end, done: isDone } });
   }
 
@@ -144,10 +154,13 @@ export class Story {
     return this.tell({ kind: 'cut', who, topic: 'orders', partition: 0, before: BigInt(before) });
   }
 
-  completed(totals: Partial<RangeCounters> = {}): this {
+  /** `lost` is what its ranges passed unless it says otherwise. */
+  completed(totals: Partial<RangeCounters> = {}, said: Partial<JobState> = {}): this {
     const { cursor, counters, status, parked } = this.#range;
-    const last = { cursor, counters, status, parked: parked.map(({ dueAtMs, ...each }) => ({ ...each, dueAtMs: 0n })) };
-    const state = { state: 'COMPLETED', reason: 'clean', totals: { ...counters, ...totals } };
+    const passed = this.#range.passed.map((interval) => ({ partition: 0, ...interval }));
+    const waiting = parked.map(({ dueAtMs, ...each }) => ({ ...each, dueAtMs: 0n }));
+    const last = { cursor, counters, status, passed, parked: waiting };
+    const state = { state: 'COMPLETED', reason: 'clean', totals: { ...counters, ...totals }, lost: passed, ...said };
     return this.durable(state, [{ ...last, version: 1_000n }]);
   }
 
@@ -204,6 +217,7 @@ function rangeOf(fields: Partial<RangeState>): RangeState {
     note: '',
     noteSinceMs: 0,
     lost: [],
+    passed: [],
     parked: [],
     counters: NO_COUNTS,
     owner: '',
@@ -227,6 +241,7 @@ function checkpointOf(fields: Partial<RangeCheckpoint>): RangeCheckpoint {
     note: '',
     counters: NO_COUNTS,
     lost: [],
+    passed: [],
     parked: [],
     token: '',
     version: 1n,

@@ -14,7 +14,7 @@ import { type CallId, type Candidate, type CursorStore, JobMode, type RangeCall 
 import { Expected, readAnswer } from './answers.ts';
 import type { RedisConnection } from './connection.ts';
 import { installJob, listRanges, removeJob, texts } from './install.ts';
-import { readParked, readRange, writeCounters, writeLost, writeParkings } from './range-text.ts';
+import { readParked, readRange, writeCounters, writeLost, writeParkings, writePassed } from './range-text.ts';
 import { type Script, scripts } from './scripts.ts';
 import { connectServing, type RedisOptions, readIncarnation } from './serving-node.ts';
 
@@ -64,6 +64,7 @@ function storeOn(connection: RedisConnection, namespace: string): CursorStore {
         toFixedWidth(request.to),
         String(request.leaseTtlMs),
         ...writeCounters(request.add),
+        ...writePassed(request.passed),
         ...writeParkings(request.park),
       );
       return readAnswer(answer, Expected.advance);
@@ -78,6 +79,7 @@ function storeOn(connection: RedisConnection, namespace: string): CursorStore {
         ...writeCounters(request.add),
         String(request.settled.length),
         ...request.settled.map(toFixedWidth),
+        ...writePassed(request.passed),
         ...writeParkings(request.again),
       );
       return readAnswer(answer, Expected.settle);

@@ -47,7 +47,10 @@ async function installOnce(
   const leftOver = (await listRanges(connection, keys)).filter((rangeId) => !wanted.has(rangeId));
   await dropRanges(connection, keys, leftOver, epoch);
 
-  for (const slice of inSlicesOf(ranges, (range) => 1 + range.parked.length / PARKED_PER_RANGE)) {
+  for (const slice of inSlicesOf(
+    ranges,
+    (range) => 1 + (range.parked.length + range.passed.length) / PARKED_PER_RANGE,
+  )) {
     const put = await connection.run(
       scripts.installPut,
       [keys.job, keys.ranges, keys.ready, ...slice.map((range) => keys.range(range.rangeId))],

@@ -2,6 +2,7 @@
 import {
   COUNTER_NAMES,
   fromFixedWidth,
+  mergeIntervals,
   NO_COUNTS,
   type RangeCounters,
   RangeStatus,
@@ -14,12 +15,15 @@ import { inOffsetOrder } from '../../parked-order.ts';
 import type { LostInterval, ParkedRecord, Parking, RangeState } from '../../ports.ts';
 
 const PARKED_FIELD = 'parked:';
+const GONE_FIELD = 'gone:';
 
-/** One entry of a snapshot: id, end, the fields in the order of snapshot.lua, then the parked records. */
+/** One entry of a snapshot: id, end, the fields in the order of snapshot.lua, the lost intervals, then the parked records. */
 export function readRange(entry: readonly string[]): RangeState {
   const [rangeId = '', end = '', cursor = '', horizon = '', status, note = '', noteSinceMs, lost = '', ...more] = entry;
   const [owner = '', token = '', leaseUntilMs, notBeforeMs, version = '', ...rest] = more;
   const counts = rest.slice(0, COUNTER_NAMES.length);
+  const records = rest.slice(COUNTER_NAMES.length + 1);
+  const goneValues = 2 * Number(rest[COUNTER_NAMES.length]);
   return {
     ...rangeOfId(rangeId),
     end: fromFixedWidth(end),
@@ -29,7 +33,8 @@ export function readRange(entry: readonly string[]): RangeState {
     note,
     noteSinceMs: Number(noteSinceMs),
     lost: readLost(lost),
-    parked: readParked(rest.slice(COUNTER_NAMES.length)),
+    passed: readPassed(records.slice(0, goneValues)),
+    parked: readParked(records.slice(goneValues)),
     counters: readCounters(counts),
     owner,
     token,
@@ -52,11 +57,32 @@ export function writeRange(range: InstalledRange): readonly string[] {
     range.note === '' ? '0' : '1',
     ...writeCounters(range.counters),
     String(range.parked.length),
+    String(range.passed.length),
     ...range.parked.flatMap(({ offset, attempt, dueAtMs, faultClass, keyHash }) => [
       toFixedWidth(offset),
       `${attempt} ${dueAtMs} ${faultClass} ${keyHash}`,
     ]),
+    ...intervalTexts(range.passed),
   ];
+}
+
+/** How many, then two values each, as passLost() in prelude-range.lua wants them. */
+export function writePassed(passed: readonly LostInterval[]): readonly string[] {
+  return [String(passed.length), ...intervalTexts(passed)];
+}
+
+function intervalTexts(intervals: readonly LostInterval[]): readonly string[] {
+  return intervals.flatMap(({ first, last }) => [toFixedWidth(first), toFixedWidth(last)]);
+}
+
+/** Field name and text in turn; each call that passed some left its own. */
+function readPassed(values: readonly string[]): readonly LostInterval[] {
+  const intervals: LostInterval[] = [];
+  for (let i = 0; i < values.length; i += 2) {
+    const first = fromFixedWidth((values[i] ?? '').slice(GONE_FIELD.length));
+    intervals.push({ first, last: fromFixedWidth(values[i + 1] ?? '') });
+  }
+  return mergeIntervals(intervals);
 }
 
 /** Four values each, as park() in prelude-range.lua wants them. */

@@ -33,12 +33,12 @@ const endings: History = {
   epoch: 0n,
   steps: [
     { ...at, kind: 'lease', range: 0n },
-    { ...at, kind: 'settle', range: 0n, fates: ['settle'], stray: false, delayMs: 0 },
+    { ...at, kind: 'settle', range: 0n, fates: ['lose'], stray: false, delayMs: 0 },
     { ...at, kind: 'lease', range: 1n },
     { ...at, kind: 'stop', range: 1n },
     { ...at, kind: 'lease', range: 3n },
     { ...at, kind: 'claim', range: 3n, upTo: SPAN },
-    { ...at, kind: 'advance', range: 3n, fromShift: 0n, by: 6n, parkBits: 0, delayMs: 0, retries: 0n },
+    { ...at, kind: 'advance', range: 3n, fromShift: 0n, by: 6n, parkBits: 0, lostBits: 6, delayMs: 0, retries: 0n },
   ],
 };
 
@@ -68,9 +68,9 @@ async function playOnBoth({ base, epoch, steps }: History, seen: Set<string>): P
     epochShift: 1n,
     mode: 'running',
     progress: [
-      [1n, 0n, 1n], // at its end, and open for its parked record
-      [1n, 1n, 1n],
-      [0n, 0n, 0n],
+      [1n, 0n, 1n, 0n], // at its end, and open for its parked record
+      [1n, 1n, 1n, 0n],
+      [0n, 0n, 0n, 0n],
     ],
   };
   for (const step of [opening, ...steps]) {

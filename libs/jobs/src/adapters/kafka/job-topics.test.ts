@@ -40,6 +40,7 @@ function checkpoint(fields: Partial<RangeCheckpoint>): RangeCheckpoint {
     note: '',
     counters: NO_COUNTS,
     lost: [],
+    passed: [],
     parked: [],
     token: '',
     version: 0n,

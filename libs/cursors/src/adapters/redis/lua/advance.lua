@@ -6,11 +6,12 @@
 -- ARGV[6]            the new cursor
 -- ARGV[7]            time to live of the lease from now on, ms
 -- ARGV[8..18]        what to add to the counters, in the order of COUNTERS
--- ARGV[19…]          the records to be parked, four values each, as in park()
+-- ARGV[19…]          the lost intervals that are passed, as in passLost()
+-- then               the records to be parked, four values each, as in park()
 --
 -- advanced <end> <1 when done, else 0> | moved <cursor> | bounds <horizon> <end> | fenced | incomplete | not-running
 --
--- Atomic, because cursor, counters and parked records must not part at a crash, and because every check must still hold at the
+-- Atomic, because cursor, counters, places and parked records must not part at a crash, and because every check must still hold at the
 -- write.
 
 local range, answer = open('fenced', FINISHING)
@@ -23,8 +24,9 @@ if not below(range.cursor, to) or below(range.horizon, to) or below(range.finish
 end
 
 addCounters(8)
-park(range, 19)
-if to == range.finish and range.parked == '0' and #ARGV < 19 then
+local parkings = passLost(range, 19)
+park(range, parkings)
+if to == range.finish and range.parked == '0' and #ARGV < parkings then
   redis.call('ZREM', READY, ID)
   return changeOnce('advanced ' .. range.finish .. ' 1',
     'cursor', to, 'status', 'done', 'owner', '', 'leaseUntilMs', '0', 'note', '', 'noteSinceMs', '0')

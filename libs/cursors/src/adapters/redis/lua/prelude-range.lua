@@ -14,6 +14,9 @@ local STARTING = { running = true }
 local FINISHING = { running = true, draining = true }
 local LETTING_GO = { running = true, draining = true, halted = true }
 
+-- As in limits.ts.
+local PASSED_INTERVALS_MAX = 1000
+
 -- In the order in which they come in ARGV.
 local COUNTERS = { 'ok', 'skipped', 'deadLettered', 'filtered', 'markers', 'compacted', 'lostOffsets', 'parked', 'retries', 'chunks',
   'maybeRedelivered' }
@@ -25,7 +28,7 @@ local function open(whenUnknown, modes)
   local job = redis.call('HMGET', JOB, 'incarnation', 'mode', 'epoch', 'end:' .. partition)
   if not job[2] or not isServedBy(job[1]) then return nil, 'incomplete' end
   local stored = redis.call('HMGET', RANGE, 'cursor', 'horizon', 'status', 'note', 'noteSinceMs', 'owner', 'token',
-    'leaseUntilMs', 'notBeforeMs', 'lastSlot', 'lastSequence', 'lastAnswer', 'parked')
+    'leaseUntilMs', 'notBeforeMs', 'lastSlot', 'lastSequence', 'lastAnswer', 'parked', 'gone')
   local listed = redis.call('ZRANGEBYLEX', RANGES, '[' .. ID, '[' .. partition .. ':\255', 'LIMIT', 0, 2)
   local isListed = listed[1] == ID
   if isListed ~= (stored[1] ~= false) then return nil, 'incomplete' end
@@ -38,7 +41,7 @@ local function open(whenUnknown, modes)
     epoch = job[3], finish = finish, now = nowMs(),
     cursor = stored[1], horizon = stored[2], status = stored[3], note = stored[4], noteSinceMs = stored[5],
     owner = stored[6], token = stored[7], leaseUntilMs = stored[8], notBeforeMs = stored[9],
-    parked = stored[13],
+    parked = stored[13], gone = tonumber(stored[14] or '0'),
   }
 end
 
@@ -72,6 +75,25 @@ local function addCounters(first)
     local amount = ARGV[first + i - 1]
     if amount ~= '0' then redis.call('HINCRBY', RANGE, name, amount) end
   end
+end
+
+-- The intervals in ARGV from `first` on: how many, then first and last offset of each. Where what follows them begins.
+local function behindLost(first)
+  return first + 1 + 2 * ARGV[first]
+end
+
+-- Keeps which offsets were lost, an interval a field of the range: `gone:<first>` = last. What does not fit is counted only. The
+-- name must have no colon at its seventh byte, by which parked records are told (also by scripts of older versions).
+local function passLost(range, first)
+  local behind = behindLost(first)
+  local kept = range.gone
+  for i = first + 1, behind - 1, 2 do
+    if kept >= PASSED_INTERVALS_MAX then break end
+    redis.call('HSET', RANGE, 'gone:' .. ARGV[i], ARGV[i + 1])
+    kept = kept + 1
+  end
+  if kept > range.gone then redis.call('HSET', RANGE, 'gone', wholeNumber(kept)) end
+  return behind
 end
 
 -- Parks the records in ARGV from `first` on, four values each: offset, attempts made, ms until the next one, and

@@ -5,7 +5,7 @@
 -- ARGV[5]            time to live of the lease from now on, ms
 -- ARGV[6..16]        what to add to the counters, in the order of COUNTERS; parked falls by as many as are settled
 -- ARGV[17]           how many are settled
--- then               their offsets, and the records to be parked again, four values each, as in park()
+-- then               their offsets, the intervals of those that are lost, as in passLost(), and the records to be parked again, four values each, as in park()
 --
 -- settled <1 when the range is done, else 0> | not-parked <offset> | fenced | incomplete | not-running
 --
@@ -16,11 +16,12 @@ if not range then return answer end
 if not holds(range, ARGV[4]) then return 'fenced' end
 
 local SETTLED = 18
-local again = SETTLED + ARGV[17]
+local lost = SETTLED + ARGV[17]
+local again = behindLost(lost)
 local function isParked(offset)
   return redis.call('HEXISTS', RANGE, 'parked:' .. offset) == 1
 end
-for i = SETTLED, again - 1 do
+for i = SETTLED, lost - 1 do
   if not isParked(ARGV[i]) then return 'not-parked ' .. ARGV[i] end
 end
 for i = again, #ARGV, 4 do
@@ -28,7 +29,8 @@ for i = again, #ARGV, 4 do
 end
 
 addCounters(6)
-for i = SETTLED, again - 1 do redis.call('HDEL', RANGE, 'parked:' .. ARGV[i]) end
+for i = SETTLED, lost - 1 do redis.call('HDEL', RANGE, 'parked:' .. ARGV[i]) end
+passLost(range, lost)
 park(range, again)
 
 if range.cursor == range.finish and range.parked == ARGV[17] then
