@@ -2,7 +2,14 @@
 import { assertNever } from '@tidemark/keyspace';
 import { type Chance, chanceOf } from '@tidemark/testkit/chance';
 import type { Fate } from './history.ts';
-import { HANDLER_MS, LEASE_TTLS_MS, RECORD_EVERY_MS, RECORDS_BEGIN_MS } from './limits.ts';
+import {
+  HANDLER_MS,
+  LEASE_TTLS_MS,
+  RECORD_EVERY_MS,
+  RECORDS_BEGIN_MS,
+  ROBBED_HANDLER_MS,
+  ROBBED_ONE_IN,
+} from './limits.ts';
 import type { Calamity, FaultRates, JobPlan, OpenTransactionPlan, RecordPlan, Scenario, TopicPlan } from './plans.ts';
 
 export function scenarioOf(seed: number): Scenario {
@@ -34,7 +41,8 @@ export function scenarioOf(seed: number): Scenario {
     cutStorm,
     calmMs,
   };
-  return isStorm ? stormy(drawn) : drawn;
+  const robbery = chance.fork('robbery');
+  return isStorm ? stormy(drawn) : robbery.oneIn(ROBBED_ONE_IN) ? robbed(drawn, robbery) : drawn;
 }
 
 /** What becomes of the record in the end, whoever is killed on the way. */
@@ -193,6 +201,26 @@ function stormy(scenario: Scenario): Scenario {
   const isThere = (calamity: Calamity): boolean => calamity.kind !== 'foreign cut' || calamity.topic === topic;
   const openTransactions = scenario.openTransactions.filter((each) => each.topic === topic);
   return { ...scenario, topics, jobs, openTransactions, calamities: scenario.calamities.filter(isThere) };
+}
+
+/**
+ * Somebody cuts under a job that skips what it loses, and then the store forgets it: what it passed has to come back. Of its own
+ * chance, for by itself this is rare.
+ */
+function robbed(scenario: Scenario, chance: Chance): Scenario {
+  const [job] = scenario.jobs;
+  const topic = scenario.topics.find(({ name }) => name === job?.topic);
+  if (job === undefined || topic === undefined) return scenario;
+  const atMs = chance.between(300, 1_500);
+  const partition = chance.below(topic.partitions.length);
+  const cut: Calamity = { kind: 'foreign cut', atMs, topic: topic.name, partition, part: 0.3 + 0.7 * chance.next() };
+  const loss: Calamity = { kind: 'empty store', atMs: atMs + chance.between(1_000, 4_000) };
+  const slow = { ...job, submitMs: 0, onLost: 'skip' as const, handlerMs: chance.pick(ROBBED_HANDLER_MS) };
+  return {
+    ...scenario,
+    jobs: [slow, ...scenario.jobs.slice(1)],
+    calamities: [...scenario.calamities, cut, loss],
+  };
 }
 
 /** Most jobs are over after a few seconds, so most happens then. */

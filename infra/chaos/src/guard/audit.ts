@@ -85,7 +85,3 @@ export function endFault({ jobId, state, reason }: JobState): string | undefined
 }
 
 const LOST_RACE = /^(RETENTION_WAS_FASTER|LOG_BEING_CUT): /;
-
-export function intervalsText(intervals: readonly LostOffsets[]): string {
-  return intervals.map(({ partition, first, last }) => `${partition}:${first} to ${last}`).join(', ');
-}

@@ -4,9 +4,10 @@ import type { JobState } from '@tidemark/contracts';
 import { isTerminal } from '@tidemark/jobs';
 import { waitFor } from '@tidemark/testkit';
 import type { Chance } from '@tidemark/testkit/chance';
+import { lossComplaint } from '../losses.ts';
 import type { Judgement } from '../system.ts';
 import { pinnedWindows } from '../traversal/audit-jobs.ts';
-import { countSink, someMissing } from '../traversal/counts.ts';
+import { countSink, lostByJob, someMissing } from '../traversal/counts.ts';
 import { endFault, quietLowWatermark, seriesFaults } from './audit.ts';
 import { truncateUnderSkipping, truncateUnderStopping } from './foreign.ts';
 import { DRAIN_MAX_MS, POLICY_PASSED_MS, QUIET_CYCLES, SERIES, STOP_MAX_MS, TOLD_MAX } from './limits.ts';
@@ -30,6 +31,7 @@ export async function judgeGuard(
   const judged = states.filter(({ jobId }) => jobId !== stop.jobId);
   await writeWindows(scene, judged);
   const counts = await countSink(pool);
+  const lost = await lostByJob(pool);
   const series = sampler.durable.series.get(SERIES);
   const breaks = series === undefined ? ['there is no series'] : seriesFaults(series, sampler.durable.states);
   const report: GuardReport = {
@@ -58,6 +60,7 @@ export async function judgeGuard(
     ...quiet.off,
     ...notes.complaints,
     ...judged.flatMap((state) => endFault(state) ?? []),
+    ...judged.flatMap(({ jobId, lost: said }) => lossComplaint(jobId, { said, expected: lost.get(jobId) ?? [] }) ?? []),
     ...scene.desk.asked
       .filter(({ jobId }) => !sampler.durable.states.has(jobId))
       .map(({ jobId }) => `${jobId} was never answered`),

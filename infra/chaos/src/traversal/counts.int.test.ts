@@ -2,7 +2,7 @@
 import { services, uniqueName } from '@tidemark/testkit';
 import pg from 'pg';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { countSink, deliveriesWithin, foundByJob, someMissing } from './counts.ts';
+import { countSink, deliveriesWithin, foundByJob, lostByJob, someMissing } from './counts.ts';
 import { DELIVER, SINK_TABLES } from './sink.ts';
 
 const JOB = 'job-1';
@@ -71,6 +71,15 @@ describe('countSink', () => {
     await deliver([0n, 1n, 5n], '1:1');
     await pool.query(`insert into cuts values ('orders', 0, 4)`);
     expect(await countSink(pool)).toEqual({ ...clean, lostInjected: 2, missing: 1 });
+    expect(await lostByJob(pool)).toEqual(new Map([[JOB, [{ partition: 0, first: 2n, last: 3n }]]]));
+  });
+
+  it('tells the places of what a stranger deleted, apart where something between them arrived', async () => {
+    await deliver([1n, 5n], '1:1');
+    await pool.query(`insert into dead_letters values ($1, 0, 3, 'transient')`, [JOB]);
+    await pool.query(`insert into cuts values ('orders', 0, 6)`);
+    const lost = [0n, 2n, 4n].map((offset) => ({ partition: 0, first: offset, last: offset }));
+    expect(await lostByJob(pool)).toEqual(new Map([[JOB, lost]]));
   });
 
   it('counts repetitions', async () => {

@@ -1,4 +1,5 @@
 /** What the judge counts in the sink. Every query is over all jobs of the run. */
+import type { LostOffsets } from '@tidemark/contracts';
 import type { Pool } from 'pg';
 import type { JobFound } from './audit-jobs.ts';
 import type { Span } from './bound.ts';
@@ -85,6 +86,25 @@ export async function someMissing(pool: Pool, limit: number): Promise<readonly s
     [limit],
   );
   return rows.map(({ place }) => place);
+}
+
+/** By job: what was deleted before it was settled, whole intervals by partition and offset. */
+export async function lostByJob(pool: Pool): Promise<ReadonlyMap<string, readonly LostOffsets[]>> {
+  const { rows } = await pool.query<{ job: string; partition: number; at: string }>(
+    `${WANT} select job_id as job, partition, record_offset::text as at from want
+      where effect is null and not is_dead and is_cut order by job_id, partition, record_offset`,
+  );
+  const byJob = new Map<string, LostOffsets[]>();
+  for (const { job, partition, at } of rows) {
+    const offset = BigInt(at);
+    const intervals = byJob.get(job) ?? [];
+    const before = intervals.at(-1);
+    if (before?.partition === partition && before.last === offset - 1n)
+      intervals[intervals.length - 1] = { ...before, last: offset };
+    else intervals.push({ partition, first: offset, last: offset });
+    byJob.set(job, intervals);
+  }
+  return byJob;
 }
 
 export async function deliveriesWithin(pool: Pool, span: Span): Promise<number> {

@@ -3,10 +3,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { deadLetterTopic } from '@tidemark/jobs';
 import { kafkaClient } from '@tidemark/testkit';
 import type { Pool } from 'pg';
+import { lossComplaint } from '../losses.ts';
 import type { Judgement } from '../system.ts';
 import { jobComplaints, numberComplaints, pinnedWindows } from './audit-jobs.ts';
 import { repeatBound, uncheckpointedSpan } from './bound.ts';
-import { countSink, deliveriesWithin, foundByJob, type SinkCounts, someMissing } from './counts.ts';
+import { countSink, deliveriesWithin, foundByJob, lostByJob, type SinkCounts, someMissing } from './counts.ts';
 import { type DeadLetterSeen, readDeadLetters } from './dead-letters.ts';
 import { CHECKPOINT_COMMIT_MS, CHECKPOINT_EVERY_MS, DRAIN_MAX_MS, MISBEHAVED_RECORDS } from './limits.ts';
 import { isDoomed } from './misbehaviour.ts';
@@ -132,6 +133,7 @@ function reportOf(
 /** The numbers of the jobs themselves against what was found. */
 async function numbersOf({ desk, pool, notes }: Scene): Promise<readonly string[]> {
   const found = await foundByJob(pool);
+  const lost = await lostByJob(pool);
   return desk.asked.flatMap(({ jobId }) => {
     const state = desk.state(jobId);
     const own = found.get(jobId);
@@ -139,7 +141,8 @@ async function numbersOf({ desk, pool, notes }: Scene): Promise<readonly string[
     const isStoreLost = notes.lossesAtMs.some(
       (atMs) => atMs >= Number(state.requestedAtMs) && atMs <= Number(state.updatedAtMs),
     );
-    return numberComplaints(state, own, isStoreLost);
+    const loss = lossComplaint(jobId, { said: state.lost, expected: lost.get(jobId) ?? [] });
+    return [...numberComplaints(state, own, isStoreLost), ...(loss === undefined ? [] : [loss])];
   });
 }
 

@@ -129,7 +129,6 @@ export async function truncateUnder(
     readonly onLost: 'skip' | 'stop';
     /** Resolves when the records are to be deleted under the job. */
     readonly until: (jobId: string) => Promise<unknown>;
-    readonly onDeleted?: () => void;
   },
 ): Promise<Truncated> {
   const { partition, onLost } = options;
@@ -148,7 +147,6 @@ export async function truncateUnder(
   const before = first + BigInt(Math.floor(CUT_RECORDS * part));
   await deleteRecordsBefore(cutTopic, partition, before, { kafka: scene.kafka });
   await pool.query('insert into cuts values ($1, $2, $3)', [cutTopic, partition, before]);
-  options.onDeleted?.();
   const state = await desk.ended(jobId, RECOVERY_MAX_MS).catch((error: unknown) => {
     notes.complaints.push(String(error));
     return undefined;
