@@ -101,7 +101,14 @@ export {
   type SeriesTransition,
 } from './src/series-state.ts';
 export { type PrefixRange, type SettledPrefix, settledPrefixOf } from './src/settled-prefix.ts';
-export { deadLetterTopic, isDeadLetterTopic, type JobTopics, jobTopicSpecs, jobTopics } from './src/topics.ts';
+export {
+  deadLetterTopic,
+  isDeadLetterTopic,
+  type JobTopics,
+  jobTopicSpecs,
+  jobTopics,
+  lettersFoundUnder,
+} from './src/topics.ts';
 export {
   type CountedRange,
   type Identity,

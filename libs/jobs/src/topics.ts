@@ -63,6 +63,11 @@ export function deadLetterTopic(topic: string): string {
 
 const DEAD_LETTERS = '.dlq';
 
+/** The topic under which the dead letters of a job over this one are found: a redrive gives back what fails again. */
+export function lettersFoundUnder(topic: string): string {
+  return isDeadLetterTopic(topic) ? topic.slice(0, -DEAD_LETTERS.length) : topic;
+}
+
 /** By its name; whether its records are letters of ours, their headers say. */
 export function isDeadLetterTopic(topic: string): boolean {
   return topic.endsWith(DEAD_LETTERS);
