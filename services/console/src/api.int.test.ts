@@ -108,12 +108,24 @@ describe('the API', () => {
     const document = (await console_.json('/api/openapi.json')) as { openapi: string; paths: Record<string, unknown> };
     expect(document.openapi).toBe('3.1.0');
     expect(Object.keys(document.paths).sort()).toEqual([
+      '/api/dead-letters',
+      '/api/dead-letters/{topic}',
+      '/api/dead-letters/{topic}/letters',
+      '/api/dead-letters/{topic}/letters/{partition}/{offset}',
+      '/api/dead-letters/{topic}/letters/{partition}/{offset}/edit',
+      '/api/dead-letters/{topic}/letters/{partition}/{offset}/key',
+      '/api/dead-letters/{topic}/letters/{partition}/{offset}/value',
+      '/api/dead-letters/{topic}/redrive',
       '/api/events',
       '/api/jobs',
       '/api/jobs/{jobId}',
       '/api/lag',
       '/api/relay',
       '/api/retention',
+      '/api/series',
+      '/api/series/{series}',
+      '/api/series/{series}/orders',
+      '/api/session',
       '/api/status',
       '/api/workers',
     ]);

@@ -2,13 +2,17 @@
 import type { Logger } from '@tidemark/observability';
 import { createCollector } from './collect/collector.ts';
 import { createJobDetails } from './collect/job-details.ts';
+import { createLetterIndex } from './collect/letter-groups.ts';
 import { type ConnectionOptions, openParts } from './collect/parts.ts';
+import { createRoles, type Operator } from './http/roles.ts';
 import { createServer, listen } from './http/server.ts';
 import { PORT_DEFAULT } from './limits.ts';
 import { createConsoleMetrics } from './metrics/console-metrics.ts';
 
 export interface ConsoleOptions extends Omit<ConnectionOptions, 'relay'> {
   readonly logger: Logger;
+  /** Who may change something; default nobody. */
+  readonly operators?: readonly Operator[];
   /** Default `main`. */
   readonly relay?: string;
   /** Default 127.0.0.1; only loopback addresses are taken. */
@@ -30,12 +34,14 @@ export interface Console {
  * for a host that is not loopback and for a port that is taken.
  */
 export async function startConsole(options: ConsoleOptions): Promise<Console> {
-  const { logger, namespace, relay = 'main', host = '127.0.0.1' } = options;
+  const { logger, namespace, relay = 'main', host = '127.0.0.1', operators = [] } = options;
   const parts = openParts({ ...options, relay });
   const collector = createCollector({ parts, logger });
   const details = createJobDetails(parts);
   const metrics = createConsoleMetrics(relay);
-  const server = await createServer({ collector, details, metrics, namespace, relay, logger });
+  const roles = createRoles(operators);
+  const letters = createLetterIndex(parts);
+  const server = await createServer({ collector, details, letters, metrics, parts, roles, namespace, relay, logger });
   let stopping: Promise<void> | undefined;
 
   async function close(): Promise<void> {

@@ -17,6 +17,7 @@ await runProgram({
       registryUrl: config.TIDEMARK_REGISTRY,
       namespace: config.TIDEMARK_NAMESPACE,
       relay: config.TIDEMARK_RELAY_NAME,
+      operators: config.TIDEMARK_CONSOLE_OPERATOR_TOKENS,
       host: config.TIDEMARK_CONSOLE_HOST,
       port: config.TIDEMARK_CONSOLE_PORT,
       logger,

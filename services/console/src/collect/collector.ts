@@ -2,7 +2,8 @@
  * The one place that asks the services. A round looks at everything once; while somebody watches there is a round a
  * second, whatever the number of watchers, and otherwise only when somebody asks (a scrape, a probe, an API call).
  *
- *   job states --> cursors and workers --> log ends --> ages of the oldest records --> floors
+ *   jobs and series --> cursors and workers --> log ends --> ages of the oldest records --> floors
+ *                   --> topics of dead letters
  *   relay position --> outbox                           registry
  *
  * Each arrow needs what is left of it; each look stands for itself, so a service that hangs makes its own part unknown
@@ -12,14 +13,24 @@ import type { RelayPosition } from '@tidemark/contracts';
 import { newestRelayPosition, type OutboxView, viewOutbox } from '@tidemark/control';
 import { describeError, ErrorClass, sleep, TidemarkError } from '@tidemark/keyspace';
 import type { Logger } from '@tidemark/observability';
-import { FRESH_MS, FRESH_WAIT_MS, LOOK_WAIT_MS, REGISTRY_EVERY_MS, ROUND_MS, STALE_AFTER_MS } from '../limits.ts';
+import {
+  FRESH_MS,
+  FRESH_WAIT_MS,
+  LETTER_TOPICS_EVERY_MS,
+  LOOK_WAIT_MS,
+  REGISTRY_EVERY_MS,
+  ROUND_MS,
+  STALE_AFTER_MS,
+} from '../limits.ts';
 import { type Ages, createAgeLooker } from './ages.ts';
-import { createFeed, type Feed, type Known, knownValue } from './feed.ts';
+import { createFeed, type Feed, type Known, knownValue, mapKnown } from './feed.ts';
 import { type Floors, lookAtFloors } from './floors.ts';
-import { createJobStates, type JobStates } from './job-states.ts';
+import { createJobStates, type JobStates, type SeriesStates } from './job-states.ts';
+import { type LetterTopics, lookAtLetterTopics } from './letter-topics.ts';
 import { type LogEnds, lookAtEnds } from './log-ends.ts';
 import { createPaces, type Paces } from './paces.ts';
 import type { ConsoleParts } from './parts.ts';
+import { seriesPlaces, seriesTopics } from './series-places.ts';
 import { type Tracks, tracksOf } from './tracks.ts';
 import { lookAtWork, type Work } from './work.ts';
 
@@ -32,12 +43,14 @@ export type OutboxFacts =
 export interface Sight {
   readonly nowMs: number;
   readonly states: Known<JobStates>;
+  readonly series: Known<SeriesStates>;
   readonly work: Known<Work>;
   readonly tracks: Tracks;
   readonly ends: Known<LogEnds>;
   readonly ages: Ages;
   readonly paces: Paces;
   readonly floors: Known<Floors>;
+  readonly letterTopics: Known<LetterTopics>;
   readonly position: Known<RelayPosition | undefined>;
   readonly outbox: Known<OutboxFacts>;
   readonly registry: Known<true>;
@@ -64,21 +77,29 @@ export function createCollector(options: {
 
   const paces = createPaces();
   const ageLooker = createAgeLooker(parts, now);
-  const states = feedOf(createJobStates(parts));
+  const durable = feedOf(createJobStates(parts));
+  const states = () => mapKnown(durable.read(), ({ jobs }) => jobs);
+  const series = () => mapKnown(durable.read(), (seen) => seen.series);
   const work = feedOf(async () => {
-    const seen = await lookAtWork(parts, knownValue(states.read()) ?? new Map());
+    const seen = await lookAtWork(parts, knownValue(states()) ?? new Map());
     paces.observe(performance.now(), seen.ranges);
     return seen;
   });
-  const tracks = () => tracksOf(knownValue(states.read()) ?? new Map(), knownValue(work.read())?.ranges ?? new Map());
+  const tracks = () => tracksOf(knownValue(states()) ?? new Map(), knownValue(work.read())?.ranges ?? new Map());
   const ends = feedOf(() =>
-    lookAtEnds(
-      parts,
-      tracks().tracks.map(({ topic }) => topic),
-    ),
+    lookAtEnds(parts, [...tracks().tracks.map(({ topic }) => topic), ...seriesTopics(knownValue(series()))]),
   );
   const ages = feedOf(() => ageLooker.look(tracks().tracks, knownValue(ends.read()) ?? new Map()));
-  const floors = feedOf(() => lookAtFloors(parts, tracks().tracks));
+  const floors = feedOf(() =>
+    lookAtFloors(parts, [
+      ...tracks().tracks,
+      ...seriesPlaces(knownValue(series()) ?? new Map(), knownValue(ends.read()) ?? new Map()),
+    ]),
+  );
+  const letterTopics = feedOf(
+    () => lookAtLetterTopics(parts, knownValue(states()) ?? new Map(), knownValue(series()) ?? new Map()),
+    LETTER_TOPICS_EVERY_MS,
+  );
   const position = feedOf(() => newestRelayPosition(parts, parts.relay));
   const outbox = feedOf(() => lookAtOutbox(parts, knownValue(position.read())));
   const registry = feedOf(async () => {
@@ -93,7 +114,7 @@ export function createCollector(options: {
     for (const feed of feeds) await patiently(feed);
   }
 
-  const chains = [[states, work, ends, ages, floors], [position, outbox], [registry]];
+  const chains = [[durable, work, ends, ages, floors], [position, outbox], [registry], [letterTopics]];
   let roundAtMs = Number.NEGATIVE_INFINITY;
   let round: Promise<unknown> = Promise.resolve();
 
@@ -106,13 +127,15 @@ export function createCollector(options: {
   function read(): Sight {
     return {
       nowMs: now(),
-      states: states.read(),
+      states: states(),
+      series: series(),
       work: work.read(),
       tracks: tracks(),
       ends: ends.read(),
       ages: ageLooker.ages,
       paces,
       floors: floors.read(),
+      letterTopics: letterTopics.read(),
       position: position.read(),
       outbox: outbox.read(),
       registry: registry.read(),

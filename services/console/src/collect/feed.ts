@@ -67,6 +67,11 @@ export function createFeed<Value>(options: {
   };
 }
 
+/** A part of what is known. */
+export function mapKnown<Value, Part>(known: Known<Value>, part: (value: Value) => Part): Known<Part> {
+  return known.kind === 'known' ? { ...known, value: part(known.value) } : known;
+}
+
 export function knownValue<Value>(known: Known<Value>): Value | undefined {
   return known.kind === 'known' ? known.value : undefined;
 }

@@ -1,26 +1,36 @@
-/** The newest state of every job, read on from where the last look ended. */
-import type { JobState } from '@tidemark/contracts';
+/** The newest state of every job and series, read on from where the last look ended. */
+import type { JobState, SeriesState } from '@tidemark/contracts';
 import { readWindow } from '@tidemark/control';
 import { jobTopics } from '@tidemark/jobs';
-import { takeState } from '@tidemark/jobs/kafka';
+import { takeSeries, takeState } from '@tidemark/jobs/kafka';
 import { cursorBefore, type Offset, offsetMax } from '@tidemark/keyspace';
 import type { PartitionOffsets, TopicDescription } from '@tidemark/log';
 import type { ConsoleParts } from './parts.ts';
 
 export type JobStates = ReadonlyMap<string, JobState>;
+/** By name. */
+export type SeriesStates = ReadonlyMap<string, SeriesState>;
+
+/** Both lie in one topic, so that one look sees both. */
+export interface DurableStates {
+  readonly jobs: JobStates;
+  readonly series: SeriesStates;
+}
 
 /** Each call of the answer is one look; not to be called while one is under way. */
 export function createJobStates(
   parts: Pick<ConsoleParts, 'cluster' | 'codec' | 'namespace'>,
-): () => Promise<JobStates> {
+): () => Promise<DurableStates> {
   const { catalog } = parts.cluster;
   const name = jobTopics(parts.namespace).jobState;
-  const states = new Map<string, JobState>();
+  const jobs = new Map<string, JobState>();
+  const series = new Map<string, SeriesState>();
   const cursors = new Map<number, Offset>();
   let topicId: string | undefined;
 
   function forget(): void {
-    states.clear();
+    jobs.clear();
+    series.clear();
     cursors.clear();
     topicId = undefined;
   }
@@ -31,7 +41,8 @@ export function createJobStates(
       const end = cursorBefore(lastStableOffset);
       for await (const item of readWindow(parts.cluster, topic, [{ partition, start, end }])) {
         if (item.kind === 'cut short') throw new Error(`topic ${name} cannot be read on: ${item.reason}`);
-        await takeState(states, parts.codec, item.record);
+        await takeState(jobs, parts.codec, item.record);
+        await takeSeries(series, parts.codec, item.record);
         cursors.set(partition, item.record.offset);
       }
       cursors.set(partition, offsetMax(start, end));
@@ -41,7 +52,7 @@ export function createJobStates(
   return async () => {
     const topic = await catalog.describe(name);
     if (topic?.topicId !== topicId) forget();
-    if (topic === undefined) return new Map();
+    if (topic === undefined) return { jobs: new Map(), series: new Map() };
     topicId = topic.topicId;
     try {
       await readOn(topic, await catalog.offsets(topic));
@@ -50,6 +61,6 @@ export function createJobStates(
       forget();
       throw error;
     }
-    return new Map(states);
+    return { jobs: new Map(jobs), series: new Map(series) };
   };
 }

@@ -1,5 +1,4 @@
 /** The JSON API, described by the schemas of the views. */
-import { z } from '@tidemark/observability';
 import type { FastifyInstance } from 'fastify';
 import { JOBS_SHOWN_DEFAULT, JOBS_SHOWN_MAX } from '../limits.ts';
 import { jobsView } from '../view/jobs.ts';
@@ -9,10 +8,11 @@ import { retentionView } from '../view/retention.ts';
 import * as schemas from '../view/schemas.ts';
 import { snapshotView } from '../view/snapshot.ts';
 import { workersView } from '../view/workers.ts';
+import { documented } from './documented.ts';
 import type { ServerParts } from './server-parts.ts';
 
 export function registerApi(server: FastifyInstance, parts: ServerParts): void {
-  const { collector, details, relay } = parts;
+  const { collector, details, relay, roles } = parts;
 
   server.get(
     '/api/status',
@@ -55,25 +55,17 @@ export function registerApi(server: FastifyInstance, parts: ServerParts): void {
   server.get('/api/retention', documented('What the logs must keep, and for whom', schemas.retention), async () =>
     retentionView(await collector.fresh()),
   );
-  server.get('/api/openapi.json', { schema: { hide: true } }, async () => server.swagger());
-}
-
-function documented(summary: string, answer: z.ZodType, more: Readonly<Record<string, unknown>> = {}) {
-  const failed = (description: string) => ({ description, ...jsonSchema(schemas.fault) });
-  return {
-    schema: {
-      summary,
-      ...more,
-      response: {
-        200: { description: summary, ...jsonSchema(answer) },
-        '4xx': failed('What was asked for does not exist, or was asked for in a wrong way'),
-        '5xx': failed('A service does not answer'),
-      },
+  server.get(
+    '/api/session',
+    documented('Who you are here: a viewer, or the operator whose token you send', schemas.session),
+    async (request, reply) => {
+      const caller = roles.callerOf(request);
+      if (caller.role === 'unknown token')
+        return reply.code(401).send({ error: 'no operator of this console has this token' });
+      const name = caller.role === 'operator' ? caller.name : null;
+      const session: schemas.Session = { role: caller.role, name, hasOperators: roles.hasOperators };
+      return session;
     },
-  };
-}
-
-function jsonSchema(schema: z.ZodType): Record<string, unknown> {
-  const { $schema: _, ...rest } = z.toJSONSchema(schema);
-  return rest;
+  );
+  server.get('/api/openapi.json', { schema: { hide: true } }, async () => server.swagger());
 }

@@ -13,7 +13,19 @@ const TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
-const VIEWS = ['/', '/jobs/:jobId', '/lag', '/retention', '/relay', '/workers'];
+const VIEWS = [
+  '/',
+  '/jobs/:jobId',
+  '/series',
+  '/series/:series',
+  '/lag',
+  '/retention',
+  '/dead-letters',
+  '/dead-letters/:topic',
+  '/dead-letters/:topic/:place',
+  '/relay',
+  '/workers',
+];
 
 interface PageFile {
   readonly type: string;

@@ -1,5 +1,5 @@
 /** What a collector could have seen, made by hand. */
-import type { JobState } from '@tidemark/contracts';
+import type { JobState, SeriesState } from '@tidemark/contracts';
 import type { RangeState } from '@tidemark/cursors';
 import { newRequest, type RequestFields } from '@tidemark/jobs';
 import { NO_COUNTS, toOffset } from '@tidemark/keyspace';
@@ -136,6 +136,7 @@ export const WORKER = {
 
 export function sightOf(options: {
   readonly states?: readonly JobState[];
+  readonly series?: readonly SeriesState[];
   readonly work?: Known<Work>;
   readonly ends?: Known<LogEnds>;
   readonly more?: Partial<Sight>;
@@ -150,7 +151,9 @@ export function sightOf(options: {
     ends: options.ends ?? known(new Map()),
     ages: () => undefined,
     paces: createPaces(),
+    series: known(new Map((options.series ?? []).map((state) => [state.series, state]))),
     floors: known(new Map()),
+    letterTopics: known({ topics: [], omitted: 0 }),
     position: known(undefined),
     outbox: known({
       kind: 'installed',

@@ -1,7 +1,7 @@
 /** One job with its window, its ranges and the proof that its numbers add up: pure. */
 import type { JobState } from '@tidemark/contracts';
 import { lossOf, type RangeView, settledUpTo, waitingOfRanges } from '@tidemark/control';
-import { identityOfJob, shownParameters } from '@tidemark/jobs';
+import { identityOfJob, lettersFoundUnder, shownParameters } from '@tidemark/jobs';
 import { explainedOffsets, sumCounters, toOffset } from '@tidemark/keyspace';
 import type { Sight } from '../collect/collector.ts';
 import { knownValue } from '../collect/feed.ts';
@@ -33,6 +33,8 @@ export function jobDetailView(sight: Sight, state: JobState, { source, ranges }:
     ...jobView(sight, state),
     ...(ranges.length === 0 ? {} : { share: shareText(ranges), ranges: countRanges(ranges, storeNowMs) }),
     topicId: pin?.topicId ?? null,
+    series: request.series === '' ? null : request.series,
+    deadLettersOf: lettersFoundUnder(request.topic),
     unsentKeys: (pin?.unsentKeys ?? 0n).toString(),
     unsent: (pin?.unsent ?? []).map(({ key, position, reason }) => ({ key, position: position.toString(), reason })),
     parameters: shownParameters(request.parameters),

@@ -1,5 +1,6 @@
 /** The answers of the API, each described once: the types of the code, and the schemas of the OpenAPI document. */
 import { z } from '@tidemark/observability';
+import { REASON_CHARACTERS_MAX, ROUNDS_MAX_DEFAULT } from '../limits.ts';
 
 const digits = z
   .string()
@@ -124,6 +125,10 @@ const interval = z.object({ partition: z.int(), first: digits, last: digits });
 
 export const jobDetail = job.extend({
   topicId: z.string().nullable(),
+  series: z.string().nullable().describe('Of which it is a run.'),
+  deadLettersOf: z
+    .string()
+    .describe('The topic under which its dead letters are found: its own, or that of the letters which it hands over.'),
   unsentKeys: digits.describe('Keys that waited unsent in the outbox at the pin; their rows are not in the window.'),
   unsent: z
     .array(z.object({ key: z.string(), position: digits, reason: z.string() }))
@@ -279,6 +284,267 @@ export const retention = z.object({
 });
 export type Retention = z.output<typeof retention>;
 
+/** A run as its series shows it; its page has the rest. */
+export const seriesRun = z.object({
+  jobId: z.string(),
+  number: digits,
+  state: z.string(),
+  verdict: z.string().describe('As of a job.'),
+  reason: z.string(),
+  isActive: z.boolean(),
+  requestedAt: instant,
+  updatedAt: instant.describe('When it ended, if it has.'),
+  offsets: digits.nullable().describe('Of its window; null before the pin.'),
+  window: z
+    .array(z.object({ partition: z.int(), start: digits, end: digits }))
+    .describe('Partitions in which it covers something; `start` is excluded, `end` included.'),
+  skipped: digits
+    .nullable()
+    .describe(
+      'Offsets between the run before and this one, which somebody removed; null when the run before is not known.',
+    ),
+});
+export type SeriesRun = z.output<typeof seriesRun>;
+
+export const series = z.object({
+  series: z.string(),
+  status: z.string().describe('ACTIVE, STOPPED, DELETED, REFUSED'),
+  reason: z.string(),
+  topic: z.string(),
+  handler: z.string(),
+  schedule: z.string(),
+  runs: digits.describe('How many there were.'),
+  liveRun: z.string().nullable(),
+  lastRun: seriesRun.nullable().describe('The newest; null when there was none, or it is not known any more.'),
+  nextDueAt: instant.nullable().describe('Null when it is not active.'),
+  lastLookAt: instant.nullable().describe('When the newest window was fixed, also one that was empty and made no run.'),
+  held: z
+    .array(z.object({ partition: z.int(), offsets: digits }))
+    .describe('What its floor keeps in the log, by partition: those that keep most.'),
+  heldOmitted: z.int(),
+  heldOffsets: digits.nullable().describe('In all partitions; null while nobody knows.'),
+  heldIsAtLeast: z.boolean().describe('Some partition is unknown.'),
+  faults: z.array(z.string()).describe('What a person should know, as sentences.'),
+});
+export type Series = z.output<typeof series>;
+
+export const seriesList = z.object({ asOf: instant, unknown, series: z.array(series), omitted: z.int() });
+export type SeriesList = z.output<typeof seriesList>;
+
+export const seriesDetail = series.extend({
+  topicId: z.string().nullable(),
+  from: z.string().describe('Where its first run began.'),
+  parameters: z.record(z.string(), z.string()),
+  settings: z.object({
+    ordering: z.string(),
+    chunkRecords: z.int(),
+    rate: z.int().describe('Records a second; 0 = no limit.'),
+    attempts: z.int(),
+    onExhausted: z.string(),
+    onLost: z.string(),
+  }),
+  note: z.string(),
+  requestedBy: z.string(),
+  createdAt: instant,
+  updatedAt: instant,
+  partitions: z.array(
+    z.object({
+      partition: z.int(),
+      state: z
+        .string()
+        .describe('held, not held, not filled, records removed, topic missing, topic recreated, unknown'),
+      next: digits.describe('Where the next run begins.'),
+      floor: digits.nullable().describe('As the store has it.'),
+      logStart: digits.nullable(),
+      highWatermark: digits.nullable(),
+      heldOffsets: digits.nullable(),
+    }),
+  ),
+  partitionsOmitted: z.int(),
+  chain: z.array(seriesRun).describe('The newest runs first.'),
+  chainOmitted: digits.describe('Older runs.'),
+  orders: z.array(z.string()).describe('What can be ordered now: run, resume, delete'),
+});
+export type SeriesDetail = z.output<typeof seriesDetail>;
+
+const reason = z.string().trim().min(1).max(REASON_CHARACTERS_MAX).describe('Why, for the audit trail.');
+
+export const seriesOrder = z.object({ order: z.enum(['run', 'resume', 'delete']), reason });
+
+/** What became of an order. */
+export const outcome = z.object({
+  result: z.string().describe('applied, unanswered'),
+  text: z.string(),
+  jobId: z.string().nullable().describe('Of a job that it led to.'),
+});
+
+export const session = z.object({
+  role: z.string().describe('viewer, operator'),
+  name: z.string().nullable(),
+  hasOperators: z.boolean().describe('Whether anybody can be one here.'),
+});
+export type Session = z.output<typeof session>;
+
+export const letterTopics = z.object({
+  asOf: instant,
+  unknown,
+  topics: z.array(
+    z.object({
+      topic: z.string().describe('Whose records the letters are of.'),
+      letterTopic: z.string(),
+      partitions: z.int(),
+      offsets: digits.describe('As many letters at most.'),
+    }),
+  ),
+  omitted: z.int().describe('Topics of older jobs that nobody was asked about.'),
+});
+export type LetterTopics = z.output<typeof letterTopics>;
+
+const letterPlace = z.object({ partition: z.int(), offset: digits });
+const safeInstant = instant.nullable().describe('Null for a time that is none.');
+const partitionFaults = z
+  .array(z.object({ partition: z.int(), reason: z.string() }))
+  .describe('Partitions that cannot be read to their end now, and why.');
+
+export const letterGroups = z.object({
+  topic: z.string(),
+  letterTopic: z.string().nullable().describe('Null: there is none, so there never was a dead letter.'),
+  offsetsPassed: digits.describe('What was looked at so far.'),
+  offsetsTotal: digits,
+  groups: z
+    .array(
+      z.object({
+        jobId: z.string(),
+        handler: z.string(),
+        faultClass: z.string(),
+        error: z.string().describe('Without its numbers.'),
+        letters: z.int(),
+        edited: z.int().describe('Corrected copies among them.'),
+        firstAt: safeInstant,
+        lastAt: safeInstant,
+        newest: letterPlace,
+      }),
+    )
+    .describe('By job, handler and what went wrong; the largest first.'),
+  groupsOmitted: z.int(),
+  others: z.int().describe('Letters of yet other kinds, which are too many to be told apart.'),
+  cutShort: partitionFaults,
+});
+export type LetterGroups = z.output<typeof letterGroups>;
+
+const preview = z.object({
+  kind: z.string().describe('none, text, json, avro, binary (then the text is base64)'),
+  text: z.string(),
+  bytes: z.int().describe('True size.'),
+  isCut: z.boolean().describe('The text is only the beginning.'),
+  isEscaped: z.boolean().describe('Characters that nobody sees are written out in it.'),
+});
+export type Preview = z.output<typeof preview>;
+
+export const letterRow = z.object({
+  partition: z.int(),
+  offset: digits,
+  at: safeInstant,
+  jobId: z.string(),
+  handler: z.string(),
+  faultClass: z.string(),
+  error: z.string(),
+  round: z.number(),
+  edit: z.number().describe('How often it was corrected.'),
+  key: preview,
+  value: preview,
+});
+export type LetterRow = z.output<typeof letterRow>;
+
+export const letterPage = z.object({
+  letterTopic: z.string().nullable(),
+  letters: z.array(letterRow),
+  offsetsPassed: digits,
+  offsetsTotal: digits,
+  next: z.string().nullable().describe('`from` of the next look; null at the end.'),
+  cutShort: partitionFaults,
+});
+export type LetterPage = z.output<typeof letterPage>;
+
+const header = z.object({ name: z.string(), value: preview });
+
+export const letter = z.object({
+  topic: z.string(),
+  letterTopic: z.string(),
+  partition: z.int(),
+  offset: digits,
+  at: safeInstant,
+  origin: letterPlace.extend({ topic: z.string() }),
+  originAt: safeInstant,
+  jobId: z.string(),
+  handler: z.string(),
+  faultClass: z.string(),
+  error: z.string(),
+  attempt: z.number(),
+  round: z.number(),
+  form: z.string().describe('pointer: the record was too large, and only its place is here.'),
+  edit: z.number(),
+  edited: letterPlace
+    .extend({ by: z.string(), note: z.string() })
+    .nullable()
+    .describe('Of a corrected copy: of which letter.'),
+  key: preview,
+  value: preview,
+  schema: z.string().nullable().describe('By which the value was decoded.'),
+  decodeFault: z.string().nullable().describe('Why the value is shown as its bytes.'),
+  base64: z.object({ text: z.string(), isCut: z.boolean() }).nullable().describe('The bytes of the value.'),
+  headers: z.array(header),
+  headersOmitted: z.int(),
+});
+export type Letter = z.output<typeof letter>;
+
+export const redrivePlan = z.object({
+  handler: z.string(),
+  letters: z.int().describe('Records that would be handed over, each once.'),
+  edited: z.int(),
+  byClass: z.record(z.string(), z.int()),
+  byRound: z.record(z.string(), z.int()),
+  left: z.array(z.string()).describe('What stays where it is, and why.'),
+});
+export type RedrivePlan = z.output<typeof redrivePlan>;
+
+const int32 = z.coerce
+  .number()
+  .int()
+  .max(2 ** 31 - 1);
+
+/** Which letters, and to whom. */
+export const redriveWish = z.object({
+  job: z.string().optional(),
+  class: z.string().optional(),
+  handler: z.string().optional(),
+  rate: int32.min(0).default(0),
+  maxRounds: int32.min(1).default(ROUNDS_MAX_DEFAULT),
+  recreated: z.enum(['refuse', 'take', 'leave']).default('refuse'),
+  acceptDuplicates: z.union([z.boolean(), z.stringbool()]).default(false),
+});
+export type RedriveWish = z.output<typeof redriveWish>;
+
+export const redriveOrder = redriveWish.extend({
+  id: z.string().optional().describe('Of the new job: the same wish with the same id is the same job.'),
+  reason,
+});
+
+const given = z.union([
+  z.object({ text: z.string() }),
+  z.object({ base64: z.base64() }),
+  z.object({ json: z.string().describe('Encoded with the newest schema of the topic.') }),
+  z.object({ tombstone: z.literal(true) }),
+]);
+
+export const letterEdit = z.object({
+  value: given.optional(),
+  key: z.object({ text: z.string() }).optional(),
+  dryRun: z.boolean().default(false),
+  reason,
+});
+export type LetterEdit = z.output<typeof letterEdit>;
+
 export const service = z.object({
   name: z.string(),
   state: z.string().describe('up, down, unknown'),
@@ -301,7 +567,16 @@ export const status = z.object({
 export type Status = z.output<typeof status>;
 
 /** What a page gets once a second. */
-export const snapshot = z.object({ status, jobs, lag, workers, relay, retention });
+export const snapshot = z.object({
+  status,
+  jobs,
+  lag,
+  workers,
+  relay,
+  retention,
+  series: seriesList,
+  deadLetters: letterTopics,
+});
 export type Snapshot = z.output<typeof snapshot>;
 
 export const fault = z.object({ error: z.string() });

@@ -1,9 +1,11 @@
 import type { Sight } from '../collect/collector.ts';
 import { jobsView } from './jobs.ts';
 import { lagView } from './lag.ts';
+import { letterTopicsView } from './letter-groups.ts';
 import { relayView } from './relay.ts';
 import { retentionView } from './retention.ts';
 import type { Snapshot } from './schemas.ts';
+import { seriesListView } from './series.ts';
 import { statusView } from './status.ts';
 import { workersView } from './workers.ts';
 
@@ -18,5 +20,7 @@ export function snapshotView(sight: Sight, names: { readonly namespace: string; 
     workers,
     relay,
     retention: retentionView(sight),
+    series: seriesListView(sight),
+    deadLetters: letterTopicsView(sight),
   };
 }

@@ -7,6 +7,13 @@ export function instant(ms: number | bigint): string {
   return new Date(Number(ms)).toISOString();
 }
 
+const YEAR_10000_MS = 253_402_300_800_000n;
+
+/** A producer may write any number as a time. */
+export function instantOrNull(ms: bigint | undefined): string | null {
+  return ms === undefined || ms < 0n || ms >= YEAR_10000_MS ? null : instant(ms);
+}
+
 /** Milliseconds as seconds with one decimal: always finite. */
 export function secondsOf(ms: number): number {
   return Number.isFinite(ms) ? Math.round(ms / 100) / 10 : 0;
