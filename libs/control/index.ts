@@ -16,6 +16,7 @@ export {
   deadLetters,
   type LetterGroup,
   LetterGroups,
+  lettersIn,
   letterTopic,
 } from './src/dead-letters.ts';
 export { type EditPlan, editLetter } from './src/edit-letter.ts';

@@ -1,24 +1,31 @@
 // @ts-check
 /** Which page, with what is known now; once a second, and when the reader goes elsewhere. */
+import { closeForm } from './act.js';
 import { h, patch } from './dom.js';
 import { duration, instant } from './format.js';
 import { jobPage } from './job.js';
+import { leaveLetter, letterPage } from './letter.js';
+import { deadLettersPage, leaveLetters, letterTopicPage } from './letters.js';
 import { lagPage, retentionPage } from './logs.js';
 import { overviewPage } from './overview.js';
 import { heading, link } from './parts.js';
 import { relayPage, workersPage } from './programs.js';
+import { oneSeriesPage, seriesPage } from './series.js';
+import { session, signOut, startSession } from './session.js';
 import { createStream } from './stream.js';
 
 /**
  * @typedef {import('./dom.js').Content} Content
  * @typedef {import('./stream.js').Snapshot} Snapshot
- * @typedef {import('./stream.js').JobDetail} JobDetail
+ * @typedef {import('./stream.js').Subject} Subject
  */
 
 const PAGES = /** @type {const} */ ([
   ['/', 'Overview'],
+  ['/series', 'Series'],
   ['/lag', 'Lag'],
   ['/retention', 'Retention'],
+  ['/dead-letters', 'Dead letters'],
   ['/relay', 'Relay'],
   ['/workers', 'Workers'],
 ]);
@@ -29,8 +36,10 @@ const QUIET_AFTER_MS = 5_000;
 const state = {
   /** @type {Snapshot | undefined} */
   snapshot: undefined,
-  /** @type {JobDetail | null | undefined} */
-  job: undefined,
+  /** What the page is about: undefined while it is looked up, null when there is no such thing. @type {any} */
+  subject: undefined,
+  /** Of that. */
+  about: '',
   receivedAtMs: Date.now(),
   isLive: false,
 };
@@ -45,9 +54,9 @@ const stream = createStream({
     state.receivedAtMs = Date.now();
     show();
   },
-  onJob(job) {
-    if (job !== null && job.jobId !== shownJobId()) return;
-    state.job = job;
+  onSubject(subject, value) {
+    if (nameOf(subject) !== nameOf(here().subject)) return;
+    state.subject = value;
     show();
   },
   onState(isLive) {
@@ -56,9 +65,24 @@ const stream = createStream({
   },
 });
 
-function shownJobId() {
-  const match = /^\/jobs\/([^/]+)$/.exec(location.pathname);
-  return match?.[1] === undefined ? undefined : decoded(match[1]);
+/**
+ * What the address says: the page in the navigation that it belongs to, what it is about, and a place in that.
+ * @returns {{ readonly page: string, readonly subject?: Subject, readonly topic?: string, readonly place?: string }}
+ */
+function here() {
+  const [, first = '', second, third] = location.pathname.split('/').map(decoded);
+  if (second === undefined || second === '') return { page: `/${first}` };
+  if (first === 'jobs') return { page: '/', subject: { kind: 'job', name: second } };
+  if (first === 'series') return { page: '/series', subject: { kind: 'series', name: second } };
+  if (first !== 'dead-letters') return { page: '/' };
+  // A letter does not change: its page needs no news of its topic.
+  if (third !== undefined && third !== '') return { page: '/dead-letters', topic: second, place: third };
+  return { page: '/dead-letters', subject: { kind: 'letters', name: second } };
+}
+
+/** @param {Subject | undefined} subject */
+function nameOf(subject) {
+  return subject === undefined ? '' : `${subject.kind} ${subject.name}`;
 }
 
 /** @param {string} text */
@@ -79,13 +103,19 @@ function show() {
 /** @returns {Content} */
 function page() {
   const { snapshot } = state;
-  const jobId = shownJobId();
-  document.title = `${jobId ?? PAGES.find(([path]) => path === location.pathname)?.[1] ?? 'Tidemark'} · Tidemark`;
+  const { page: path, subject, topic, place } = here();
+  const title = place === undefined ? subject?.name : `Letter ${place}`;
+  document.title = `${title ?? PAGES.find(([known]) => known === path)?.[1] ?? 'Tidemark'} · Tidemark`;
   if (snapshot === undefined) return heading('Tidemark', h('p', { class: 'quiet' }, 'Looking around …'));
   // The instant of the picture, by the clock of the console, so that a wrong clock here shows no nonsense.
   const nowMs = Date.parse(snapshot.status.asOf);
-  if (jobId !== undefined) return jobPage(jobId, state.job, nowMs);
-  switch (location.pathname) {
+  if (topic !== undefined && place !== undefined) return letterPage(topic, place);
+  if (subject !== undefined) return subjectPage(subject, nowMs);
+  switch (path) {
+    case '/series':
+      return seriesPage(snapshot.series, nowMs);
+    case '/dead-letters':
+      return deadLettersPage(snapshot.deadLetters);
     case '/lag':
       return lagPage(snapshot.lag);
     case '/retention':
@@ -99,8 +129,14 @@ function page() {
   }
 }
 
+/** @param {Subject} subject @param {number} nowMs @returns {Content} */
+function subjectPage({ kind, name }, nowMs) {
+  if (kind === 'job') return jobPage(name, state.subject, nowMs);
+  return kind === 'series' ? oneSeriesPage(name, state.subject, nowMs) : letterTopicPage(name, state.subject, nowMs);
+}
+
 function header() {
-  const here = shownJobId() === undefined ? location.pathname : '/';
+  const { page: shown } = here();
   return h(
     'div',
     { class: 'top' },
@@ -115,11 +151,23 @@ function header() {
         'ul',
         {},
         PAGES.map(([path, name]) =>
-          h('li', { key: path }, link(path, name, path === here ? { 'aria-current': 'page' } : {})),
+          h('li', { key: path }, link(path, name, path === shown ? { 'aria-current': 'page' } : {})),
         ),
       ),
     ),
+    whoText(),
     h('span', { class: `pulse ${isLive() ? 'on' : 'off'}`, role: 'status' }, isLive() ? 'live' : liveText()),
+  );
+}
+
+/** Only an operator is told apart: everybody else is a viewer. @returns {Content} */
+function whoText() {
+  if (session.who?.role !== 'operator') return false;
+  return h(
+    'span',
+    { class: 'who', key: 'who' },
+    h('span', { title: 'Operator' }, session.who.name ?? ''),
+    h('button', { type: 'button', class: 'copy', onclick: signOut }, 'Sign out'),
   );
 }
 
@@ -155,10 +203,18 @@ function goTo(path) {
 }
 
 function arrive() {
-  const jobId = shownJobId();
-  if (state.job?.jobId !== jobId) state.job = undefined;
-  stream.show(jobId);
+  const { subject, place } = here();
+  if (state.about !== location.pathname) {
+    state.about = location.pathname;
+    state.subject = undefined;
+    closeForm();
+    if (subject?.kind !== 'letters') leaveLetters();
+    if (place === undefined) leaveLetter();
+  }
+  stream.show(subject);
   show();
+  // On a small screen the navigation is wider than it.
+  document.querySelector('nav [aria-current]')?.scrollIntoView({ inline: 'center', block: 'nearest' });
 }
 
 /** Pages of this console change in place; everything else is left to the browser. */
@@ -184,3 +240,4 @@ function elementOf(id) {
 }
 
 arrive();
+startSession(show);

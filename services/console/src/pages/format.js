@@ -69,6 +69,19 @@ export function portion(part, whole) {
   return Number((part * 10_000n) / whole) / 100;
 }
 
+/** One word of a command line, whatever is in it. @param {string} text */
+export function shellWord(text) {
+  return /^[\w.:@%+=,/-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+/** Bytes as people read sizes. @param {number} value */
+export function size(value) {
+  if (value < 1_024) return amount(value, 'byte');
+  const units = ['KiB', 'MiB', 'GiB'];
+  const power = Math.min(units.length, Math.floor(Math.log2(value) / 10));
+  return `${(value / 1_024 ** power).toFixed(1).replace(/\.0$/, '')} ${units[power - 1]}`;
+}
+
 /** @param {number} amount @param {string} one @param {string} [many] */
 export function amount(amount, one, many = `${one}s`) {
   return `${count(amount)} ${amount === 1 ? one : many}`;

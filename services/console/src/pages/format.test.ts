@@ -1,3 +1,5 @@
+import { execFileSync } from 'node:child_process';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 interface Format {
@@ -10,12 +12,13 @@ interface Format {
   percent(value: number | null): string;
   instant(value: string | null): string;
   portion(part: bigint, whole: bigint): number;
+  shellWord(text: string): string;
+  size(bytes: number): string;
 }
 
 // The pages are plain JavaScript, which the type checker of the programs does not read.
-const { count, countAtLeast, place, duration, durationAtLeast, rate, percent, instant, portion } = (await import(
-  new URL('./format.js', import.meta.url).href
-)) as Format;
+const { count, countAtLeast, place, duration, durationAtLeast, rate, percent, instant, portion, shellWord, size } =
+  (await import(new URL('./format.js', import.meta.url).href)) as Format;
 
 describe('numbers as people read them', () => {
   it('a figure with an unknown part says "at least", and one of which nothing is known is a dash', () => {
@@ -72,4 +75,29 @@ describe('numbers as people read them', () => {
   it('instants carry their zone', () => {
     expect(instant('2026-11-29T17:20:03.123Z')).toBe('2026-11-29 17:20:03 UTC');
   });
+});
+
+it('what is shown as a word of a command is that word to a shell, whatever is in it', () => {
+  const told = (text: string) => execFileSync('sh', ['-c', `printf %s ${shellWord(text)}`]).toString();
+  for (const text of ['plain', '', "it's", '$(id)', '`id`; rm -rf "~" \\ !', 'a\nb', '--yes', "''"])
+    expect(told(text)).toBe(text);
+  const words = fc.string({ unit: 'grapheme' }).filter((text) => !text.includes('\0') && text.isWellFormed());
+  fc.assert(
+    fc.property(words, (text) => {
+      expect(told(text)).toBe(text);
+    }),
+    { numRuns: 30 },
+  );
+});
+
+it('sizes are those of bytes, in the unit that a person reads', () => {
+  expect([0, 1, 1_023, 1_024, 1_536, 8 * 1_024 ** 2, 3 * 1_024 ** 4].map(size)).toEqual([
+    '0 bytes',
+    '1 byte',
+    '1,023 bytes',
+    '1 KiB',
+    '1.5 KiB',
+    '8 MiB',
+    '3072 GiB',
+  ]);
 });

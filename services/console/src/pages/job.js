@@ -16,6 +16,7 @@ import {
   paceText,
   progressText,
   section,
+  seriesLink,
   table,
   time,
 } from './parts.js';
@@ -48,6 +49,7 @@ export function jobPage(jobId, job, nowMs) {
         h('span', { class: 'mono' }, job.topic),
         h('span', { class: 'quiet' }, 'through'),
         h('span', { class: 'mono' }, job.handler),
+        job.series !== null && [h('span', { class: 'quiet' }, 'a run of'), seriesLink(job.series)],
       ),
     ),
     waitNotice(job),
@@ -120,7 +122,7 @@ const TERMS = [
 ];
 
 /** @param {JobDetail} job */
-function identity({ identity: numbers }) {
+function identity({ identity: numbers, deadLettersOf }) {
   if (numbers === null) return h('p', { class: 'quiet' }, 'No range tells its numbers yet.');
   const { counters } = numbers;
   return [
@@ -154,6 +156,12 @@ function identity({ identity: numbers }) {
         ` Apart from it: ${count(counters.retries)} retries; at most ${count(counters.maybeRedelivered)} offsets were delivered again after a takeover.`,
       ),
     ),
+    counters.deadLettered !== '0' &&
+      h(
+        'p',
+        { key: 'letters' },
+        link(`/dead-letters/${encodeURIComponent(deadLettersOf)}`, 'Look at the dead letters'),
+      ),
   ];
 }
 

@@ -2,7 +2,7 @@
 /** Lag and retention: both are places on a log, so both are drawn on one. */
 import { h } from './dom.js';
 import { count, countAtLeast, durationAtLeast, place, portion, UNKNOWN } from './format.js';
-import { badge, commandLine, empty, heading, jobLink, section, table, unknownNotice } from './parts.js';
+import { badge, commandLine, empty, heading, holderLink, jobLink, section, table, unknownNotice } from './parts.js';
 
 /**
  * @typedef {import('../view/schemas.ts').Lag} Lag
@@ -146,7 +146,7 @@ function holders(row) {
     'span',
     { class: 'holders' },
     row.holders.map(({ holder, isReservation }) =>
-      h('span', { key: holder }, jobLink(holder), isReservation && ' (reserved)'),
+      h('span', { key: holder }, holderLink(holder), isReservation && ' (reserved)'),
     ),
     row.holdersOmitted > 0 && ` and ${count(row.holdersOmitted)} more`,
   );

@@ -172,10 +172,10 @@ function endedTable(jobs, nowMs) {
   return table(
     'Ended jobs, the newest first',
     [
-      { title: 'Job', of: (job) => jobLink(job.jobId) },
+      { title: 'Job', of: (job) => jobLink(job.jobId), class: 'breaks' },
       { title: 'State', of: jobBadge },
-      { title: 'Topic', of: (job) => h('span', { class: 'mono short', title: job.topic }, job.topic) },
-      { title: 'Handler', of: (job) => h('span', { class: 'mono short' }, job.handler), class: 'wide' },
+      { title: 'Topic', of: (job) => h('span', { class: 'mono clamp', title: job.topic }, job.topic), class: 'breaks' },
+      { title: 'Handler', of: (job) => h('span', { class: 'mono' }, job.handler), class: 'breaks wide' },
       { title: 'Offsets', of: (job) => count(job.progress?.offsetsTotal), number: true },
       { title: 'Ended', of: (job) => time(job.updatedAt, nowMs), number: true },
     ],

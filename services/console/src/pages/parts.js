@@ -44,6 +44,9 @@ const TONES = {
   'cursor ahead of the log': 'bad',
   'topic missing': 'bad',
   'topic recreated': 'bad',
+  active: 'live',
+  deleted: 'plain',
+  'not held': 'bad',
 };
 
 /** @param {string} word @param {string} [text] */
@@ -78,6 +81,16 @@ export function jobLink(jobId) {
   return link(`/jobs/${encodeURIComponent(jobId)}`, jobId, { class: 'mono' });
 }
 
+/** @param {string} name */
+export function seriesLink(name) {
+  return link(`/series/${encodeURIComponent(name)}`, name, { class: 'mono' });
+}
+
+/** Of a floor: a job, or `series:` and the name of one. @param {string} holder */
+export function holderLink(holder) {
+  return holder.startsWith('series:') ? seriesLink(holder.slice('series:'.length)) : jobLink(holder);
+}
+
 /** An empty place that says what to do next. @param {string} text @param {...string} commands */
 export function empty(text, ...commands) {
   return h('div', { class: 'empty' }, h('p', {}, text), commands.length > 0 && commandList(commands));
@@ -109,7 +122,7 @@ export function commandLine(...commands) {
 }
 
 /** @param {readonly string[]} commands */
-function commandList(commands) {
+export function commandList(commands) {
   return h(
     'ul',
     { class: 'commands' },

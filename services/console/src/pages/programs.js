@@ -122,6 +122,7 @@ export function workersPage(workers) {
                 worker.handlers
                   .map(({ name, idempotent }) => (idempotent ? name : `${name} (not idempotent)`))
                   .join(', ') || UNKNOWN,
+              class: 'breaks long',
             },
           ],
           workers.workers,

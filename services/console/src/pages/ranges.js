@@ -17,7 +17,7 @@ export function rangeTable(job) {
     return h('p', { class: 'quiet' }, why);
   }
   const isLive = job.source === 'store';
-  /** @type {readonly { readonly title: string, readonly of: (range: Range) => Content, readonly number?: boolean, readonly live?: boolean }[]} */
+  /** @type {readonly { readonly title: string, readonly of: (range: Range) => Content, readonly number?: boolean, readonly live?: boolean, readonly class?: string }[]} */
   const columns = [
     { title: 'Range', of: (range) => h('span', { class: 'mono' }, `${range.partition}:${range.start}`) },
     { title: 'State', of: (range) => badge(range.status) },
@@ -35,8 +35,9 @@ export function rangeTable(job) {
       title: 'Owner',
       of: (range) => (range.owner === '' ? UNKNOWN : h('span', { class: 'mono small' }, range.owner)),
       live: true,
+      class: 'breaks',
     },
-    { title: 'Parked', of: parkedOf, number: true },
+    { title: 'Parked', of: parkedOf, number: true, class: 'breaks' },
     { title: 'Waits for', of: waitOf },
     {
       title: 'Note',

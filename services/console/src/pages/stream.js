@@ -5,7 +5,10 @@
  *
  * @typedef {import('../view/schemas.ts').Snapshot} Snapshot
  * @typedef {import('../view/schemas.ts').JobDetail} JobDetail
- * @typedef {{ onSnapshot(snapshot: Snapshot): void, onJob(job: JobDetail | null): void, onState(isLive: boolean): void }} Listener
+ * @typedef {import('../view/schemas.ts').SeriesDetail} SeriesDetail
+ * @typedef {import('../view/schemas.ts').LetterGroups} LetterGroups
+ * @typedef {{ readonly kind: 'job' | 'series' | 'letters', readonly name: string }} Subject What a page is about.
+ * @typedef {{ onSnapshot(snapshot: Snapshot): void, onSubject(subject: Subject, value: any): void, onState(isLive: boolean): void }} Listener
  */
 
 /** A refused stream never heard from the server when to come again. */
@@ -15,8 +18,8 @@ const REFUSED_RETRY_MS = 2_000;
 export function createStream(listener) {
   /** @type {EventSource | undefined} */
   let source;
-  /** @type {string | undefined} */
-  let jobId;
+  /** @type {Subject | undefined} */
+  let subject;
 
   function close() {
     source?.close();
@@ -27,14 +30,16 @@ export function createStream(listener) {
     close();
     if (document.visibilityState === 'hidden') return;
     const opened = new EventSource(
-      jobId === undefined ? '/api/events' : `/api/events?job=${encodeURIComponent(jobId)}`,
+      subject === undefined ? '/api/events' : `/api/events?${subject.kind}=${encodeURIComponent(subject.name)}`,
     );
     source = opened;
     opened.addEventListener('snapshot', (event) => {
       listener.onState(true);
       listener.onSnapshot(JSON.parse(event.data));
     });
-    opened.addEventListener('job', (event) => listener.onJob(JSON.parse(event.data)));
+    const about = subject;
+    if (about !== undefined)
+      opened.addEventListener(about.kind, (event) => listener.onSubject(about, JSON.parse(event.data)));
     opened.addEventListener('error', () => {
       listener.onState(false);
       // A refused stream is closed for good by the browser; one that broke is opened again by it.
@@ -45,10 +50,10 @@ export function createStream(listener) {
   document.addEventListener('visibilitychange', () => (document.visibilityState === 'hidden' ? close() : open()));
 
   return {
-    /** @param {string | undefined} id The job that the page shows. */
-    show(id) {
-      if (source !== undefined && id === jobId) return;
-      jobId = id;
+    /** @param {Subject | undefined} next What the page shows. */
+    show(next) {
+      if (source !== undefined && next?.kind === subject?.kind && next?.name === subject?.name) return;
+      subject = next;
       open();
     },
   };
