@@ -74,6 +74,7 @@ export type {
   JobInbox,
   JobJournal,
   JobLog,
+  JobsAndSeries,
   JournalEntry,
   MarkLog,
   MarkSession,

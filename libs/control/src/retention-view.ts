@@ -69,8 +69,7 @@ export async function viewRetention(question: RetentionQuestion): Promise<Retent
   const { catalog } = question.cluster;
   const isAsked = question.topics.length > 0;
   const durable = await durableMarks(question.marks);
-  const states = await question.jobLog.states();
-  const series = isAsked ? new Map<string, SeriesState>() : await question.jobLog.series();
+  const { states, series } = await question.jobLog.jobsAndSeries();
   const reader = question.cluster.openReader();
   try {
     const rows: RetentionRow[] = [];

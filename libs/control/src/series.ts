@@ -54,9 +54,10 @@ export async function planSeries(
   const { request } = definition;
   const faults = definitionFaults(request.jobId, definition);
   if (faults.length > 0) return { kind: 'invalid series', faults };
-  const present = (await parts.jobLog.series()).get(request.jobId);
+  const { states, series } = await parts.jobLog.jobsAndSeries();
+  const present = series.get(request.jobId);
   if (present !== undefined && isHeld(present)) return createdOf(present, definition, false);
-  return checkRequest(parts, request, { ...options, states: await parts.jobLog.states() });
+  return checkRequest(parts, request, { ...options, states });
 }
 
 export async function createSeries(

@@ -16,6 +16,12 @@ import type {
 import type { Offset } from '@tidemark/keyspace';
 import type { CommandPlace } from './job-state.ts';
 
+export interface JobsAndSeries {
+  readonly states: ReadonlyMap<string, JobState>;
+  /** By name. */
+  readonly series: ReadonlyMap<string, SeriesState>;
+}
+
 /** What the CLI, the API and other services use. Reading needs no consumer group and changes nothing. */
 export interface JobLog {
   /** Resolves when the request is durable; the distributor decides afterwards. */
@@ -26,6 +32,8 @@ export interface JobLog {
   states(): Promise<ReadonlyMap<string, JobState>>;
   /** The newest state of every series, by name, as of now. */
   series(): Promise<ReadonlyMap<string, SeriesState>>;
+  /** Both, as of one moment: what one transaction changed of a series and its run is there together, or not at all. */
+  jobsAndSeries(): Promise<JobsAndSeries>;
   /** The newest of every range of a job, as of now; none before its pin. */
   checkpoints(jobId: string): Promise<readonly RangeCheckpoint[]>;
   /** Calls back with every newer state, beginning with all present ones, until the signal is aborted. */

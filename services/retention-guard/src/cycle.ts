@@ -6,6 +6,7 @@
  *     -> no group went back below it -> delete at exactly the mark
  *
  * - Looking first: a place that was filled after the jobs were read is another life, and the proposal is refused.
+ * - Jobs and series as of one moment: a run and the end of its series move in one transaction.
  * - The session of the marks is opened before proposing and fences older ones, so a mark of ours is never put under a
  *   higher one that somebody else has cut at.
  * - Marks durable before the deletion: a store that is filled anew lets nobody in below what is being deleted.
@@ -39,8 +40,7 @@ export async function runCycle(parts: GuardParts): Promise<CycleReport> {
   const { topics, reports, drift, repaired } = await examineTopics(parts);
   const candidates = await lookAt(parts, topics, reports);
   const durable = await parts.marks.load();
-  const states = await parts.jobs.states();
-  const series = await parts.jobs.series();
+  const { states, series } = await parts.jobs.jobsAndSeries();
   const storeFault = faultOf(durable, await parts.floors.incarnation());
 
   const staleFloors = storeFault === undefined ? await dropStale(parts, candidates, { states, series }) : [];

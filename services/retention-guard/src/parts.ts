@@ -10,7 +10,7 @@ export interface GuardParts {
   readonly cluster: Pick<LogCluster, 'catalog' | 'openReader'>;
   readonly floors: FloorStore;
   readonly marks: MarkLog;
-  readonly jobs: Pick<JobLog, 'states' | 'series'>;
+  readonly jobs: Pick<JobLog, 'jobsAndSeries'>;
   readonly policies: readonly RetentionPolicy[];
   /** Whose committed offsets hold a topic beside the jobs; none when left out. */
   readonly groups?: GuardedGroups | undefined;

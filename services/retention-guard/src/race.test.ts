@@ -49,7 +49,9 @@ it.each<[string, Variant, number]>([
   ['cuts before its mark is durable', { guard: withoutDurableMarks }, 201],
   [
     'does not insist on the floors of unfinished jobs',
-    { guard: (parts) => ({ ...parts, jobs: { states: async () => new Map(), series: async () => new Map() } }) },
+    {
+      guard: (parts) => ({ ...parts, jobs: { jobsAndSeries: async () => ({ states: new Map(), series: new Map() }) } }),
+    },
     1,
   ],
   ['does not ask where a group goes on', { withGroup: true, guard: (parts) => ({ ...parts, groups: new Map() }) }, 1],

@@ -45,6 +45,9 @@ export function scriptedJobLog(options: {
     async series() {
       return new Map((options.series ?? []).map((state) => [state.series, state]));
     },
+    async jobsAndSeries() {
+      return { states: await this.states(), series: await this.series() };
+    },
     async followSeries() {},
     async checkpoints() {
       return options.checkpoints ?? [];

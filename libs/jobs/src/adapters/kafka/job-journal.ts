@@ -17,7 +17,7 @@ import { seriesKey } from '../../series-definition.ts';
 import { jobTopics } from '../../topics.ts';
 import { withoutPlace } from './job-log.ts';
 import { ownTopicBroken } from './own-topic.ts';
-import { checkpointKey, decodeStored, recordIf, takeSeries, takeState } from './stored-records.ts';
+import { checkpointKey, decodeStored, recordIf, takeEither } from './stored-records.ts';
 
 export interface JobJournalOptions {
   readonly cluster: LogCluster;
@@ -118,10 +118,7 @@ async function loadJobs(options: JobJournalOptions, signal: AbortSignal): Promis
   };
   const states = new Map<string, JobState>();
   const series = new Map<string, SeriesState>();
-  await scan(topics.jobState, async (record) => {
-    await takeState(states, codec, record);
-    await takeSeries(series, codec, record);
-  });
+  await scan(topics.jobState, (record) => takeEither({ states, series }, codec, record));
   const shelf = new CheckpointShelf(states);
   await scan(topics.checkpoints, (record) => shelf.take(codec, record));
   return { states, series, checkpoints: shelf.checkpoints(), position: shelf.position, epoch: shelf.epoch };

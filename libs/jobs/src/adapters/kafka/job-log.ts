@@ -22,10 +22,10 @@ import {
 } from '@tidemark/log';
 import { NewestCheckpoints } from '../../checkpoint.ts';
 import { FOLLOW_MISSING_TOPIC_MS } from '../../limits.ts';
-import type { JobLog } from '../../ports.ts';
+import type { JobLog, JobsAndSeries } from '../../ports.ts';
 import { seriesKey } from '../../series-definition.ts';
 import { type JobTopics, jobTopicSpecs, jobTopics } from '../../topics.ts';
-import { checkpointKeyPrefix, decodeStored, recordIf, takeSeries, takeState } from './stored-records.ts';
+import { checkpointKeyPrefix, decodeStored, recordIf, takeEither, takeSeries, takeState } from './stored-records.ts';
 
 export interface JobLogOptions {
   readonly cluster: LogCluster;
@@ -72,6 +72,12 @@ class KafkaJobLog implements JobLog {
     const states = new Map<string, JobState>();
     await this.#scan(this.#topics.jobState, (record) => takeState(states, this.#options.codec, record));
     return states;
+  }
+
+  async jobsAndSeries(): Promise<JobsAndSeries> {
+    const found = { states: new Map<string, JobState>(), series: new Map<string, SeriesState>() };
+    await this.#scan(this.#topics.jobState, (record) => takeEither(found, this.#options.codec, record));
+    return found;
   }
 
   async checkpoints(jobId: string): Promise<readonly RangeCheckpoint[]> {

@@ -4,7 +4,7 @@ import { createMemoryCodec } from '@tidemark/contracts/testing';
 import { toOffset } from '@tidemark/keyspace';
 import { type LogRecord, scanTopic } from '@tidemark/log';
 import { createMemoryCluster } from '@tidemark/log/testing';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { sampleDefinition, sampleSeries, sampleState } from '../../testing/index.ts';
 import { jobTopicSpecs, jobTopics } from '../../topics.ts';
 import { createJobInbox } from './job-inbox.ts';
@@ -51,6 +51,17 @@ it('states of series and of jobs are on one topic, and each reader sees its own'
   const visit = async ({ key }: LogRecord): Promise<void> => void keys.push(key?.toString() ?? '');
   await scanTopic({ cluster: parts.cluster, topic, visit });
   expect(keys).toEqual(['nightly', 'series/nightly', 'series/nightly']);
+});
+
+it('jobs and series are had in one read of the topic', async () => {
+  const parts = await partsWithTopics();
+  const journal = await openJobJournal({ ...parts, transactionalId: 'one' });
+  const [job, series] = [sampleState({ jobId: 'nightly-1' }), sampleSeries({ liveRun: 'nightly-1', runs: 1n })];
+  await journal.commit({ states: [job], series: [series], position });
+  const opened = vi.spyOn(parts.cluster, 'openReader');
+  const found = await createJobLog(parts).jobsAndSeries();
+  expect(found).toEqual({ states: new Map([['nightly-1', job]]), series: new Map([['nightly', series]]) });
+  expect(opened).toHaveBeenCalledTimes(1);
 });
 
 it('an order comes as one, a bad name is malformed, and a newer state is refused by name', async () => {

@@ -37,6 +37,16 @@ export async function takeSeries(series: Map<string, SeriesState>, codec: Codec,
   if (state !== undefined) series.set(state.series, state);
 }
 
+/** Both, for whoever needs what they were at one moment. */
+export async function takeEither(
+  { states, series }: { readonly states: Map<string, JobState>; readonly series: Map<string, SeriesState> },
+  codec: Codec,
+  record: LogRecord,
+): Promise<void> {
+  await takeState(states, codec, record);
+  await takeSeries(series, codec, record);
+}
+
 export function checkpointKey({ jobId, partition, start }: RangeCheckpoint): Buffer {
   return Buffer.from(`${checkpointKeyPrefix(jobId)}${partition}/${start}`);
 }

@@ -41,11 +41,13 @@ export async function guard(world: World, actor: Actor, { guard: change = (parts
     floors: floorsOf(world, actor),
     marks: marksOf(world, actor),
     jobs: {
-      states: async () => {
+      jobsAndSeries: async () => {
         await actor.turn();
-        return new Map([...world.durable].map(([jobId, { state }]) => [jobId, state]));
+        return {
+          states: new Map([...world.durable].map(([jobId, { state }]) => [jobId, state])),
+          series: new Map(),
+        };
       },
-      series: async () => new Map(),
     },
     policies: [{ topic: TOPIC, ageMs: 0, bytes: undefined }],
     groups: world.committed === undefined ? new Map() : new Map([[TOPIC, [GROUP]]]),
