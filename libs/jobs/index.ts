@@ -74,6 +74,7 @@ export type {
   JobInbox,
   JobJournal,
   JobLog,
+  JobRemoval,
   JobsAndSeries,
   JournalEntry,
   MarkLog,
@@ -89,6 +90,7 @@ export {
   holderOf,
   isSameSeries,
   runIdOf,
+  runNumberOf,
   runRequest,
 } from './src/series-definition.ts';
 export { dueAfterSetBack, nextDueMs } from './src/series-schedule.ts';
@@ -104,11 +106,15 @@ export {
 export { type PrefixRange, type SettledPrefix, settledPrefixOf } from './src/settled-prefix.ts';
 export {
   deadLetterTopic,
+  IDEMPOTENCY_HORIZON_MS,
   isDeadLetterTopic,
   type JobTopics,
   jobTopicSpecs,
   jobTopics,
+<<<<<<< ours
   lettersFoundUnder,
+=======
+>>>>>>> theirs
 } from './src/topics.ts';
 export {
   type CountedRange,

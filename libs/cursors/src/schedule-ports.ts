@@ -39,6 +39,8 @@ export interface Schedule {
   waiting(): Promise<ReadonlyMap<string, { readonly reason: string; readonly atMs: number }>>;
   enlist(job: { readonly jobId: string; readonly definition: string; readonly priority: number }): Promise<void>;
   withdraw(jobId: string): Promise<void>;
+  /** The ids of all jobs on the list. */
+  listed(): Promise<readonly string[]>;
   /** Workers announce themselves and their handlers every few seconds. */
   announce(worker: WorkerAnnouncement): Promise<void>;
   /** `atMs` is the store's clock at the announcement, `nowMs` its clock now. */

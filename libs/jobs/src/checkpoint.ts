@@ -66,6 +66,11 @@ export class NewestCheckpoints {
     if (known === undefined || checkpoint.version >= known.version) this.#ranges.set(rangeId, checkpoint);
   }
 
+  /** The job was removed: what comes from here on is of a later one under the same id, whose versions begin anew. */
+  forget(range: RangeRef): void {
+    this.#ranges.delete(rangeIdOf(range));
+  }
+
   all(): readonly RangeCheckpoint[] {
     return [...this.#ranges.values()];
   }

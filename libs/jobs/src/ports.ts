@@ -13,7 +13,7 @@ import type {
   StoreEpoch,
   TruncationMark,
 } from '@tidemark/contracts';
-import type { Offset } from '@tidemark/keyspace';
+import type { Offset, RangeRef } from '@tidemark/keyspace';
 import type { CommandPlace } from './job-state.ts';
 
 export interface JobsAndSeries {
@@ -84,6 +84,8 @@ export interface DurableJobs {
   readonly series: ReadonlyMap<string, SeriesState>;
   /** Per job that has not ended: the record with the highest version of every range. */
   readonly checkpoints: ReadonlyMap<string, readonly RangeCheckpoint[]>;
+  /** Per job that has ended: of which ranges there are checkpoints, so that they can be removed. */
+  readonly endedRanges: ReadonlyMap<string, readonly RangeRef[]>;
   /** Of the jobs topic; undefined before the first request was applied. */
   readonly position: DistributorPosition | undefined;
   /** The youngest announcement that a store would be filled; undefined before the first. */
@@ -96,10 +98,18 @@ export interface JournalEntry {
   readonly series?: readonly SeriesState[];
   readonly events?: readonly JobEvent[];
   readonly checkpoints?: readonly RangeCheckpoint[];
+  /** Jobs that are forgotten: nothing is left of the state and of these checkpoints. */
+  readonly removals?: readonly JobRemoval[];
   readonly deadLetters?: readonly DeadRequest[];
   /** Beside the marks: which store is filled from now on. */
   readonly store?: StoreEpoch;
   readonly position: DistributorPosition;
+}
+
+export interface JobRemoval {
+  readonly jobId: string;
+  /** All of which there are checkpoints. */
+  readonly ranges: readonly RangeRef[];
 }
 
 export interface DeadRequest {

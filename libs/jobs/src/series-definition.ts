@@ -43,6 +43,12 @@ export function runIdOf(series: string, number: bigint): string {
   return `${series}-${number}`;
 }
 
+/** Undefined when no run of the series can have the id. */
+export function runNumberOf(series: string, jobId: string): bigint | undefined {
+  const digits = jobId.startsWith(`${series}-`) ? jobId.slice(series.length + 1) : '';
+  return /^[1-9]\d*$/.test(digits) ? BigInt(digits) : undefined;
+}
+
 /**
  * The request of a run over these partitions of the topic, as everybody could write it: it begins right after the last end,
  * and at the beginning of partitions that no run has seen.

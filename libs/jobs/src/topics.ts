@@ -31,8 +31,13 @@ const COMPACTED = {
   'segment.bytes': String(16 * 1024 * 1024),
   'max.compaction.lag.ms': '3600000',
 };
-/** Requests stay as long as an id must be recognised again (the idempotency horizon). */
-const REQUESTS = { 'cleanup.policy': 'delete', 'retention.ms': String(90 * DAY_MS), 'retention.bytes': '-1' };
+/** So long a request that is sent again is known by its id, however often an outbox or a client repeats it. */
+export const IDEMPOTENCY_HORIZON_MS = 90 * DAY_MS;
+const REQUESTS = {
+  'cleanup.policy': 'delete',
+  'retention.ms': String(IDEMPOTENCY_HORIZON_MS),
+  'retention.bytes': '-1',
+};
 const AUDIT = { 'cleanup.policy': 'delete', 'retention.ms': String(365 * DAY_MS), 'retention.bytes': '-1' };
 
 export function jobTopicSpecs(

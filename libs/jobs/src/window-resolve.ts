@@ -204,7 +204,11 @@ const OTHERWISE = 'name the offset or the instant to begin at';
 function unusablePrevious(from: WindowStart, facts: WindowFacts): Refused | undefined {
   if (from.kind !== 'after') return undefined;
   const { previous } = facts;
-  if (previous === undefined) return refuse('afterUnknownJob', `no job ${from.jobId} is known; ${OTHERWISE}`);
+  if (previous === undefined)
+    return refuse(
+      'afterUnknownJob',
+      `no job ${from.jobId} is known (one that ended long ago may have been removed); ${OTHERWISE}`,
+    );
   if (previous.state !== 'COMPLETED' || previous.pin === null) {
     const reason = previous.reason === '' ? '' : ` (${previous.reason})`;
     return refuse(

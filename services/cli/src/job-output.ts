@@ -20,7 +20,7 @@ import {
   type WaitingRangeView,
   wordOfRange,
 } from '@tidemark/control';
-import { shownParameters } from '@tidemark/jobs';
+import { IDEMPOTENCY_HORIZON_MS, shownParameters } from '@tidemark/jobs';
 import { mergeIntervals, RangeStatus } from '@tidemark/keyspace';
 import { ExitCode, fail } from './exit-code.ts';
 import { LOST_LISTED_MAX, RANGES_LISTED_MAX } from './limits.ts';
@@ -210,6 +210,11 @@ function boundedRangeLines({ ranges, storeNowMs }: JobView): readonly string[] {
   return [...rangeLines({ ranges: listed, storeNowMs }), `${omitted} more ranges are not listed; -o json lists all`];
 }
 
+const KEPT = `its state is kept for ${IDEMPOTENCY_HORIZON_MS / 86_400_000} days or longer, and of a series those of the newest runs`;
+
 export function unknownJob(id: string): never {
-  return fail(ExitCode.notFound, `no job ${id} is known; "tidemark job list" shows all`);
+  return fail(
+    ExitCode.notFound,
+    `no job ${id} is known; "tidemark job list" shows all. One that has ended may have been removed since: ${KEPT}`,
+  );
 }

@@ -1,4 +1,5 @@
 /** The one place of this service that reads the environment. */
+import { IDEMPOTENCY_HORIZON_MS } from '@tidemark/jobs';
 import {
   connectionSettings,
   type Environment,
@@ -8,7 +9,16 @@ import {
   replicationFactorSetting,
   z,
 } from '@tidemark/observability';
-import { BREAKER_DEADLINE_MS, CHECKPOINT_EVERY_MS, LEADERSHIP_TTL_MS, OPEN_TRANSACTION_DEADLINE_MS } from './limits.ts';
+import {
+  BREAKER_DEADLINE_MS,
+  CHECKPOINT_EVERY_MS,
+  ENDED_JOBS_KEPT_MS,
+  ENDED_JOBS_KEPT_MS_MAX,
+  ENDED_RUNS_KEPT,
+  ENDED_RUNS_KEPT_MAX,
+  LEADERSHIP_TTL_MS,
+  OPEN_TRANSACTION_DEADLINE_MS,
+} from './limits.ts';
 
 const { TIDEMARK_POSTGRES: _unused, ...connections } = connectionSettings;
 
@@ -27,6 +37,14 @@ export const distributorSettings = z.object({
   }),
   /** A job whose handler waits for a dependency that is down for longer is suspended. */
   TIDEMARK_BREAKER_DEADLINE_MS: integerSetting({ min: 1_000, max: 7 * 86_400_000, default: BREAKER_DEADLINE_MS }),
+  /** After its end the state of a job is kept for so long; below the horizon a request that is sent again would run again. */
+  TIDEMARK_ENDED_JOBS_KEPT_MS: integerSetting({
+    min: IDEMPOTENCY_HORIZON_MS,
+    max: ENDED_JOBS_KEPT_MS_MAX,
+    default: ENDED_JOBS_KEPT_MS,
+  }),
+  /** Of each series so many ended runs, the newest ones, are kept. */
+  TIDEMARK_ENDED_RUNS_KEPT: integerSetting({ min: 1, max: ENDED_RUNS_KEPT_MAX, default: ENDED_RUNS_KEPT }),
   /** A distributor that is silent for longer is replaced by a standby. */
   TIDEMARK_LEADERSHIP_TTL_MS: integerSetting({ min: 1_000, max: 300_000, default: LEADERSHIP_TTL_MS }),
 });

@@ -21,11 +21,14 @@ import {
   BREAKER_DEADLINE_MS,
   CHECKPOINT_EVERY_MS,
   DRAIN_DEADLINE_MS,
+  ENDED_JOBS_KEPT_MS,
+  ENDED_RUNS_KEPT,
   FLOORS_LOOK_EVERY_MS,
   LEADERSHIP_TTL_MS,
   OPEN_TRANSACTION_DEADLINE_MS,
   PIN_DEADLINE_MS,
   PROOF_TRUST_MS,
+  REMOVAL_EVERY_MS,
   SPLIT_QUIET_MS,
 } from './limits.ts';
 import { runSession } from './session.ts';
@@ -46,6 +49,8 @@ type Defaulted =
   | 'pinDeadlineMs'
   | 'floorsLookEveryMs'
   | 'proofTrustMs'
+  | 'keeping'
+  | 'removalEveryMs'
   | 'onStep'
   | 'metrics';
 export type DistributorOptions = Omit<
@@ -113,6 +118,8 @@ function withDefaults(options: DistributorOptions, isStarted: () => boolean): Di
     pinDeadlineMs: PIN_DEADLINE_MS,
     floorsLookEveryMs: FLOORS_LOOK_EVERY_MS,
     proofTrustMs: PROOF_TRUST_MS,
+    keeping: { endedMs: ENDED_JOBS_KEPT_MS, runs: ENDED_RUNS_KEPT },
+    removalEveryMs: REMOVAL_EVERY_MS,
     onStep: noSteps,
     metrics: undefined,
     ...options,

@@ -48,6 +48,7 @@ function jobWith(checkpoints: readonly RangeState[], fields: Partial<JobState> =
   const book = new JobBook({
     states: new Map([[state.jobId, state]]),
     checkpoints: new Map([[state.jobId, records]]),
+    endedRanges: new Map(),
     series: new Map(),
     position: undefined,
     epoch: undefined,

@@ -11,7 +11,14 @@ import {
   windowsOf,
   wordOf,
 } from '@tidemark/jobs';
-import { ErrorClass, type Offset, type PartitionWindow, TidemarkError, toOffset } from '@tidemark/keyspace';
+import {
+  ErrorClass,
+  type Offset,
+  type PartitionWindow,
+  type RangeRef,
+  TidemarkError,
+  toOffset,
+} from '@tidemark/keyspace';
 
 /** A job that was pinned and has not ended; it may not be accepted yet (PINNING). */
 export interface LiveJob {
@@ -27,6 +34,8 @@ export interface LiveJob {
 export class JobBook {
   readonly #states: Map<string, JobState>;
   readonly #live = new Map<string, LiveJob>();
+  /** Of jobs that ended: of which ranges there are checkpoints. */
+  readonly #endedRanges: Map<string, readonly RangeRef[]>;
   /** The next offset of the jobs topic that was not applied yet. */
   nextOffset: Offset;
   /** When the last transaction before this session was written; undefined when there was none. */
@@ -35,6 +44,7 @@ export class JobBook {
   /** Throws TidemarkError `bug` (RANGES_DO_NOT_TILE) when the checkpoints of a job leave a hole or overlap. */
   constructor(durable: DurableJobs) {
     this.#states = new Map(durable.states);
+    this.#endedRanges = new Map(durable.endedRanges);
     this.nextOffset = toOffset(durable.position?.nextOffset ?? 0n);
     this.lastCommitMs = durable.position?.atMs;
     for (const state of durable.states.values()) {
@@ -106,7 +116,7 @@ export class JobBook {
   record(state: JobState, checkpoints: readonly RangeCheckpoint[]): void {
     this.#states.set(state.jobId, state);
     if (!isLive(state)) {
-      this.#live.delete(state.jobId);
+      this.#close(state.jobId, checkpoints);
       return;
     }
     const known = this.#live.get(state.jobId);
@@ -117,6 +127,31 @@ export class JobBook {
     const merged = new Map(known.checkpoints);
     for (const checkpoint of checkpoints) merged.set(rangeIdOfCheckpoint(checkpoint), checkpoint);
     this.#live.set(state.jobId, { ...known, state, checkpoints: merged });
+  }
+
+  /** Of a job that has ended. */
+  endedRanges(jobId: string): readonly RangeRef[] {
+    return this.#endedRanges.get(jobId) ?? [];
+  }
+
+  /** After the acknowledgement of a transaction that removed it. */
+  forget(jobId: string): void {
+    this.#states.delete(jobId);
+    this.#live.delete(jobId);
+    this.#endedRanges.delete(jobId);
+  }
+
+  #close(jobId: string, last: readonly RangeCheckpoint[]): void {
+    const known = this.#live.get(jobId);
+    this.#live.delete(jobId);
+    if (known === undefined) return;
+    const ranges = new Map<string, RangeRef>();
+    for (const checkpoint of [...known.checkpoints.values(), ...last])
+      ranges.set(rangeIdOfCheckpoint(checkpoint), {
+        partition: checkpoint.partition,
+        start: toOffset(checkpoint.start),
+      });
+    if (ranges.size > 0) this.#endedRanges.set(jobId, [...ranges.values()]);
   }
 
   #inState(fits: (state: string) => boolean): readonly LiveJob[] {

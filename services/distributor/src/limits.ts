@@ -1,4 +1,5 @@
 /** Limits and defaults of the distributor, each with the reason for the number. */
+import { IDEMPOTENCY_HORIZON_MS } from '@tidemark/jobs';
 
 /** What a lost store costs: work of at most this long is delivered again. A checkpoint is one small transaction. */
 export const CHECKPOINT_EVERY_MS = 1_000;
@@ -86,6 +87,27 @@ export const UNSENT_LISTED_MAX = 20;
 export const UNSENT_TEXT_MAX = 200;
 /** How long a pin waits for a position of the relay that is being committed; one that hangs must not stop jobs. */
 export const POSITION_SETTLE_MS = 1_000;
+
+/**
+ * How long the state of a job that ended is kept: so long a request that is sent again is known by its id. It may be more,
+ * not less: an outbox or a client that repeats within the horizon means the same job.
+ */
+export const ENDED_JOBS_KEPT_MS = IDEMPOTENCY_HORIZON_MS;
+/** Ten years: whoever wants longer reads the audit trail, and every start reads all states. */
+export const ENDED_JOBS_KEPT_MS_MAX = 3_650 * 86_400_000;
+/** Of each series: runs of an hour reach six weeks back, runs of a minute most of a day; each costs a few KiB of memory and of every start. */
+export const ENDED_RUNS_KEPT = 1_000;
+export const ENDED_RUNS_KEPT_MAX = 100_000;
+/** What is counted in days may be late by a minute; one look goes through all states. */
+export const REMOVAL_EVERY_MS = 60_000;
+/** With some calls on the store each, well under a second; what is left comes in the next round. */
+export const REMOVED_AT_ONCE = 100;
+/** A tombstone takes some 60 bytes, so these are as much as one checkpoint transaction; a job alone has at most 10,000. */
+export const REMOVED_RANGES_AT_ONCE = 10_000;
+/** Clocks of workers, which stamp dead letters, and of the distributor, which stamps ends, differ by less. */
+export const LETTER_CLOCKS_DIFFER_MS = 3_600_000n;
+/** Topics asked in one look for whether they are still the ones that jobs read: a call to the broker each. */
+export const TOPICS_ASKED_AT_ONCE = 200;
 
 /** A pin takes a few calls to the broker; what else is due comes in the next round, a second later. */
 export const SERIES_RUNS_PER_ROUND_MAX = 8;

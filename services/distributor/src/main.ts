@@ -49,6 +49,7 @@ async function start(signal: AbortSignal): Promise<Running> {
         checkpointEveryMs: config.TIDEMARK_CHECKPOINT_EVERY_MS,
         openTransactionDeadlineMs: config.TIDEMARK_OPEN_TRANSACTION_DEADLINE_MS,
         breakerDeadlineMs: config.TIDEMARK_BREAKER_DEADLINE_MS,
+        keeping: { endedMs: config.TIDEMARK_ENDED_JOBS_KEPT_MS, runs: config.TIDEMARK_ENDED_RUNS_KEPT },
       },
       signal,
     );

@@ -1,6 +1,6 @@
 /** What a record of the jobs topic does to the jobs. Each one is applied in one transaction with the position behind it. */
 import type { JobRequested } from '@tidemark/contracts';
-import { type CommandPlace, type InboxRecord, isForAll, requestFaults, transition } from '@tidemark/jobs';
+import { type CommandPlace, type InboxRecord, isForAll, requestFaults, runNumberOf, transition } from '@tidemark/jobs';
 import { assertNever, toOffset } from '@tidemark/keyspace';
 import { timeOf } from './changes.ts';
 import { applyCommand, killAll } from './commands.ts';
@@ -117,6 +117,16 @@ async function applyRequest(shard: Shard, request: JobRequested, place: CommandP
 
 function pinIfValid(shard: Shard, request: JobRequested, place: CommandPlace): ReturnType<typeof pinInTurn> {
   const faults = requestFaults(request);
-  if (faults.length === 0) return pinInTurn(shard, request, place);
-  return Promise.resolve({ kind: 'refused', reason: `INVALID_REQUEST: ${faults.join('; ')}` });
+  if (faults.length > 0) return Promise.resolve({ kind: 'refused', reason: `INVALID_REQUEST: ${faults.join('; ')}` });
+  const series = seriesOfRun(shard, request.jobId);
+  if (series === undefined) return pinInTurn(shard, request, place);
+  const reason = `ID_OF_A_RUN: ${request.jobId} was a run of series ${series}, whose state may have been removed since; submit the job under another id`;
+  return Promise.resolve({ kind: 'refused', reason });
+}
+
+/** Of runs only the newest are remembered, but what was done under the id of another one must not be done again. */
+function seriesOfRun({ series }: Shard, jobId: string): string | undefined {
+  const state = series.state(jobId.slice(0, Math.max(0, jobId.lastIndexOf('-'))));
+  const number = state === undefined ? undefined : runNumberOf(state.series, jobId);
+  return state !== undefined && number !== undefined && number <= state.runs ? state.series : undefined;
 }

@@ -4,7 +4,7 @@
  */
 import type { Codec, JobEvent, JobState, RangeCheckpoint, SeriesState, StoreEpoch } from '@tidemark/contracts';
 import type { CursorStore, FloorStore, Leadership, Schedule } from '@tidemark/cursors';
-import { type DeadRequest, type DurableJobs, type JobInbox, type JobJournal, jobTopicSpecs } from '@tidemark/jobs';
+import { type DeadRequest, type JobInbox, type JobJournal, type JobRemoval, jobTopicSpecs } from '@tidemark/jobs';
 import { createJobInbox, createMarkLog, openJobJournal } from '@tidemark/jobs/kafka';
 import { ErrorClass, monotonicNowMs, type Offset, TidemarkError } from '@tidemark/keyspace';
 import type { LogCluster } from '@tidemark/log';
@@ -13,6 +13,8 @@ import type { BreakerWait } from './breaker-waits.ts';
 import type { LookOptions } from './inspection.ts';
 import { JobBook, type LiveJob } from './job-book.ts';
 import { createPatience, type Patience } from './patience.ts';
+import type { Keeping } from './removal-plan.ts';
+import { firstRemovalTurn, type RemovalTurn } from './removal-turn.ts';
 import { SeriesBook } from './series-book.ts';
 import { needsOfAllSeries } from './series-needs.ts';
 import { createShardFloors, type ShardFloors } from './shard-floors.ts';
@@ -42,6 +44,9 @@ export interface DistributorParts {
   readonly floorsLookEveryMs: number;
   /** How long a request may wait for a topic that does not answer. */
   readonly pinDeadlineMs: number;
+  readonly keeping: Keeping;
+  /** How often jobs are looked for that may be forgotten. */
+  readonly removalEveryMs: number;
   /** How old the proof may be that no younger distributor has fenced this one, when workers are let at a job. */
   readonly proofTrustMs: number;
   /**
@@ -79,7 +84,8 @@ export interface Shard {
   readonly signal: AbortSignal;
   readonly journal: JobJournal;
   readonly inbox: JobInbox;
-  readonly durable: DurableJobs;
+  /** The youngest announcement before this session that a store would be filled. */
+  readonly epochBefore: StoreEpoch | undefined;
   readonly book: JobBook;
   readonly series: SeriesBook;
   /** By name: a topic that does not answer is asked again with backoff. */
@@ -106,6 +112,7 @@ export interface Shard {
   readonly settlingSinceMs: Map<string, number>;
   /** Rounds of checkpoints so far. */
   rounds: number;
+  removal: RemovalTurn;
 }
 
 /** Creates our topics where they are missing, fences every older distributor, and reads what is durable. */
@@ -126,7 +133,7 @@ export async function openShard(parts: DistributorParts, signal: AbortSignal): P
       signal,
       journal,
       inbox,
-      durable,
+      epochBefore: durable.epoch,
       book,
       series,
       seriesTries: new Map(),
@@ -151,6 +158,7 @@ export async function openShard(parts: DistributorParts, signal: AbortSignal): P
       breakerWaits: new Map(),
       settlingSinceMs: new Map(),
       rounds: 0,
+      removal: firstRemovalTurn(),
     };
     return shard;
   } catch (error) {
@@ -205,6 +213,7 @@ interface CommitContents {
   readonly series?: readonly SeriesState[];
   readonly events?: readonly JobEvent[];
   readonly deadLetters?: readonly DeadRequest[];
+  readonly removals?: readonly JobRemoval[];
   readonly store?: StoreEpoch;
 }
 
@@ -218,6 +227,7 @@ async function commitNow(shard: Shard, options: CommitContents): Promise<void> {
     events: [...changes.flatMap(({ events }) => events), ...(options.events ?? [])],
     checkpoints: changes.flatMap(({ checkpoints }) => checkpoints),
     deadLetters: options.deadLetters ?? [],
+    removals: options.removals ?? [],
     ...(options.store === undefined ? {} : { store: options.store }),
     position: { formatVersion: 1, partition: 0, nextOffset: book.nextOffset, atMs: BigInt(options.atMs) },
   };
@@ -226,6 +236,7 @@ async function commitNow(shard: Shard, options: CommitContents): Promise<void> {
   await patience({ dependency: 'registry', isRepeatable: () => journal.usable }, () => journal.commit(entry));
   shard.provenAtMs = beganAtMs;
   for (const state of seriesStates) shard.series.record(state);
+  for (const { jobId } of entry.removals) book.forget(jobId);
   for (const { state, moved, checkpoints } of changes) {
     book.record(state, checkpoints);
     // Whatever it was waited for, the job is another one now: a later suspension waits anew.

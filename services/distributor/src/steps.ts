@@ -25,6 +25,9 @@ export type Step =
   | 'end.committed'
   | 'end.withdrawn'
   | 'end.keys-removed'
+  | 'removal.planned'
+  | 'removal.cleared'
+  | 'removal.committed'
   | 'restore.begun'
   | 'restore.epoch-written'
   | 'restore.proven';

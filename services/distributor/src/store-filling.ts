@@ -50,12 +50,12 @@ export async function beginStoreLife(shard: Shard): Promise<StoreLife> {
 
 /** At the start of a session: leftovers away, then every job into the store, and those that run before the workers. */
 export async function fillAtStart(shard: Shard): Promise<void> {
-  const { parts, durable, book } = shard;
+  const { parts, epochBefore, book } = shard;
   await forgetLeftovers(shard);
   for (const state of book.foreign()) {
     parts.logger.warn({ jobId: state.jobId, state: state.state }, 'job.foreign_state');
   }
-  const known = durable.epoch?.incarnation;
+  const known = epochBefore?.incarnation;
   const life = await beginStoreLife(shard);
   if (known !== undefined && known !== life.incarnation) await forgetAllEnded(shard);
   await fillFloors(shard);
@@ -125,6 +125,11 @@ function listOrNot(shard: Shard, job: LiveJob): Promise<void> {
 
 /** For a job that was never in the store: under the epoch of the session, because no token of it exists. */
 export async function installNew(shard: Shard, job: LiveJob): Promise<void> {
+  if (shard.removal.hasFreedIds) {
+    // One that had this id before may have had tokens of this epoch, and those of this job would begin with the same ones.
+    await refill(shard, [], 'ids of removed jobs are free');
+    shard.removal.hasFreedIds = false;
+  }
   const answer = await fill(shard, job, shard.life ?? (await beginStoreLife(shard)));
   if (answer.kind === 'stale epoch') await explainStaleEpoch(shard, job, answer.epoch);
 }
@@ -184,7 +189,7 @@ async function explainStaleEpoch(shard: Shard, job: LiveJob, epoch: bigint): Pro
 }
 
 /** A job has ended, durably: its keys go last. */
-async function forget(shard: Shard, jobId: string): Promise<void> {
+export async function forget(shard: Shard, jobId: string): Promise<void> {
   shard.splitAfterMs.delete(jobId);
   await onSchedule(shard, (schedule) => schedule.withdraw(jobId));
   await shard.parts.onStep('end.withdrawn');

@@ -94,6 +94,9 @@ export function createMemorySchedule(options: { readonly now: () => number }): S
       waits.delete(jobId);
       for (const [key, permit] of permits) if (permit.jobId === jobId) permits.delete(key);
     },
+    async listed() {
+      return [...jobs.keys()];
+    },
     async announce(worker) {
       workers.set(worker.workerId, { ...worker, atMs: options.now() });
     },

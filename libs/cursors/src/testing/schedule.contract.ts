@@ -64,7 +64,9 @@ export function scheduleContract(name: string, create: () => Promise<Schedule>):
       });
       await schedule.enlist({ jobId: 'a', definition: 'urgent', priority: 3 });
       expect(await proposed(1)).toEqual(['a']);
+      expect([...(await schedule.listed())].sort()).toEqual(['a', 'b']);
       await schedule.withdraw('a');
+      expect(await schedule.listed()).toEqual(['b']);
       await schedule.withdraw('a');
       expect(await proposed(5)).toEqual(['b']);
       expect(await proposed(0)).toEqual([]);

@@ -6,6 +6,7 @@ import { floorScenarios } from './floor-scenarios.ts';
 import { type ManyOptions, manyScenarios } from './many-scenarios.ts';
 import { parkedScenarios } from './parked-scenarios.ts';
 import { pinScenarios } from './pin-scenarios.ts';
+import { removalScenarios } from './removal-scenarios.ts';
 import { replicaScenarios } from './replica-scenarios.ts';
 import { requestScenarios } from './request-scenarios.ts';
 import { Rig, type RigParts } from './rig.ts';
@@ -36,6 +37,7 @@ export function distributorScenarios(where: string, makeParts: () => Promise<Rig
   splitScenarios(where, rigOf);
   replicaScenarios(where, rigOf);
   seriesScenarios(where, rigOf);
+  removalScenarios(where, rigOf);
   caseScenarios(where, rigOf);
   manyScenarios(where, rigOf, many);
 }

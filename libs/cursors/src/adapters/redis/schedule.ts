@@ -83,6 +83,9 @@ export async function createRedisSchedule(options: RedisOptions): Promise<Schedu
       const hints = [keys.permits, keys.permitsOf(jobId), keys.waiting];
       await connection.run(scripts.scheduleWithdraw, [...jobKeys, ...hints], [jobId]);
     },
+    async listed() {
+      return texts(await connection.command('HKEYS', keys.jobs));
+    },
     async announce(worker) {
       await connection.run(scripts.scheduleAnnounce, [keys.workers], [worker.workerId, JSON.stringify(worker)]);
     },

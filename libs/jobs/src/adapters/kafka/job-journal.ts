@@ -8,6 +8,7 @@ import {
   type SeriesState,
   type StoreEpoch,
 } from '@tidemark/contracts';
+import { type RangeRef, rangeIdOf, toOffset } from '@tidemark/keyspace';
 import { type LogCluster, type LogRecord, type LogWriter, type OutgoingRecord, scanTopic } from '@tidemark/log';
 import { NewestCheckpoints } from '../../checkpoint.ts';
 import { deadLetterHeaders } from '../../dead-letter.ts';
@@ -17,7 +18,7 @@ import { seriesKey } from '../../series-definition.ts';
 import { jobTopics } from '../../topics.ts';
 import { withoutPlace } from './job-log.ts';
 import { ownTopicBroken } from './own-topic.ts';
-import { checkpointKey, decodeStored, recordIf, takeEither } from './stored-records.ts';
+import { checkpointKey, decodeStored, rangeOfCheckpointKey, recordIf, takeEither } from './stored-records.ts';
 
 export interface JobJournalOptions {
   readonly cluster: LogCluster;
@@ -82,9 +83,14 @@ async function recordsOf(entry: JournalEntry, codec: Codec, namespace: string): 
   for (const checkpoint of entry.checkpoints ?? []) {
     records.push({
       topic: topics.checkpoints,
-      key: checkpointKey(checkpoint),
+      key: checkpointKey(checkpoint.jobId, checkpoint),
       value: await codec.encode(SchemaName.rangeCheckpoint, checkpoint),
     });
+  }
+  for (const { jobId, ranges } of entry.removals ?? []) {
+    records.push({ topic: topics.jobState, key: Buffer.from(jobId), value: null });
+    for (const range of ranges)
+      records.push({ topic: topics.checkpoints, key: checkpointKey(jobId, range), value: null });
   }
   if (entry.store !== undefined) {
     const value = await codec.encode(SchemaName.storeEpoch, entry.store);
@@ -121,13 +127,18 @@ async function loadJobs(options: JobJournalOptions, signal: AbortSignal): Promis
   await scan(topics.jobState, (record) => takeEither({ states, series }, codec, record));
   const shelf = new CheckpointShelf(states);
   await scan(topics.checkpoints, (record) => shelf.take(codec, record));
-  return { states, series, checkpoints: shelf.checkpoints(), position: shelf.position, epoch: shelf.epoch };
+  const { position, epoch } = shelf;
+  return { states, series, checkpoints: shelf.checkpoints(), endedRanges: shelf.endedRanges(), position, epoch };
 }
 
-/** Collects the checkpoints topic; of jobs that ended nothing is kept, so memory is O(live ranges). */
+/**
+ * Collects the checkpoints topic. Of jobs that ended only the names of their ranges are kept, as long as the states are, and
+ * of removed ones nothing.
+ */
 class CheckpointShelf {
   readonly #states: ReadonlyMap<string, JobState>;
   readonly #ranges = new Map<string, NewestCheckpoints>();
+  readonly #ended = new Map<string, Map<string, RangeRef>>();
   position: DistributorPosition | undefined;
   epoch: StoreEpoch | undefined;
 
@@ -136,12 +147,24 @@ class CheckpointShelf {
   }
 
   async take(codec: Codec, record: LogRecord): Promise<void> {
-    if (record.value === null) return;
+    if (record.value === null) {
+      const gone = rangeOfCheckpointKey(record.key);
+      if (gone !== undefined) this.#ranges.get(gone.jobId)?.forget(gone.range);
+      if (gone !== undefined) this.#ended.get(gone.jobId)?.delete(rangeIdOf(gone.range));
+      return;
+    }
     const decoded = await decodeStored(codec, record.value);
     this.position = recordIf(decoded, SchemaName.distributorPosition) ?? this.position;
     this.epoch = recordIf(decoded, SchemaName.storeEpoch) ?? this.epoch;
     const checkpoint = recordIf(decoded, SchemaName.rangeCheckpoint);
-    if (checkpoint === undefined || isTerminal(this.#states.get(checkpoint.jobId)?.state ?? '')) return;
+    const state = this.#states.get(checkpoint?.jobId ?? '');
+    if (checkpoint === undefined || state === undefined) return;
+    if (isTerminal(state.state)) {
+      const ended = this.#ended.get(state.jobId) ?? new Map<string, RangeRef>();
+      const range = { partition: checkpoint.partition, start: toOffset(checkpoint.start) };
+      this.#ended.set(state.jobId, ended.set(rangeIdOf(range), range));
+      return;
+    }
     const ranges = this.#ranges.get(checkpoint.jobId) ?? new NewestCheckpoints();
     this.#ranges.set(checkpoint.jobId, ranges);
     ranges.take(checkpoint);
@@ -149,5 +172,9 @@ class CheckpointShelf {
 
   checkpoints(): ReadonlyMap<string, readonly RangeCheckpoint[]> {
     return new Map([...this.#ranges].map(([jobId, ranges]) => [jobId, ranges.all()]));
+  }
+
+  endedRanges(): ReadonlyMap<string, readonly RangeRef[]> {
+    return new Map([...this.#ended].map(([jobId, ranges]) => [jobId, [...ranges.values()]]));
   }
 }

@@ -25,7 +25,15 @@ import { FOLLOW_MISSING_TOPIC_MS } from '../../limits.ts';
 import type { JobLog, JobsAndSeries } from '../../ports.ts';
 import { seriesKey } from '../../series-definition.ts';
 import { type JobTopics, jobTopicSpecs, jobTopics } from '../../topics.ts';
-import { checkpointKeyPrefix, decodeStored, recordIf, takeEither, takeSeries, takeState } from './stored-records.ts';
+import {
+  checkpointKeyPrefix,
+  decodeStored,
+  rangeOfCheckpointKey,
+  recordIf,
+  takeEither,
+  takeSeries,
+  takeState,
+} from './stored-records.ts';
 
 export interface JobLogOptions {
   readonly cluster: LogCluster;
@@ -84,7 +92,12 @@ class KafkaJobLog implements JobLog {
     const newest = new NewestCheckpoints();
     const prefix = checkpointKeyPrefix(jobId);
     await this.#scan(this.#topics.checkpoints, async ({ key, value }) => {
-      if (value === null || key === null || !key.toString().startsWith(prefix)) return;
+      if (key === null || !key.toString().startsWith(prefix)) return;
+      if (value === null) {
+        const gone = rangeOfCheckpointKey(key);
+        if (gone !== undefined) newest.forget(gone.range);
+        return;
+      }
       const checkpoint = recordIf(await decodeStored(this.#options.codec, value), SchemaName.rangeCheckpoint);
       if (checkpoint !== undefined) newest.take(checkpoint);
     });

@@ -9,6 +9,7 @@ import {
   SchemaName,
   type SeriesState,
 } from '@tidemark/contracts';
+import { type RangeRef, toOffset } from '@tidemark/keyspace';
 import type { LogRecord } from '@tidemark/log';
 
 export async function decodeStored(codec: Codec, value: Buffer): Promise<Decoded> {
@@ -47,8 +48,18 @@ export async function takeEither(
   await takeSeries(series, codec, record);
 }
 
-export function checkpointKey({ jobId, partition, start }: RangeCheckpoint): Buffer {
+export function checkpointKey(
+  jobId: string,
+  { partition, start }: Pick<RangeCheckpoint, 'partition' | 'start'>,
+): Buffer {
   return Buffer.from(`${checkpointKeyPrefix(jobId)}${partition}/${start}`);
+}
+
+/** Undefined for a key of something else on the topic: no job id has a slash. */
+export function rangeOfCheckpointKey(key: Buffer | null): { jobId: string; range: RangeRef } | undefined {
+  const [, jobId, partition, start] = /^([^/]+)\/(\d+)\/(-?\d+)$/.exec(key?.toString() ?? '') ?? [];
+  if (jobId === undefined || partition === undefined || start === undefined) return undefined;
+  return { jobId, range: { partition: Number(partition), start: toOffset(BigInt(start)) } };
 }
 
 /** What the keys of all checkpoints of a job begin with, so that those of other jobs need not be decoded. */
