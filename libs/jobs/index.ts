@@ -111,10 +111,7 @@ export {
   type JobTopics,
   jobTopicSpecs,
   jobTopics,
-<<<<<<< ours
   lettersFoundUnder,
-=======
->>>>>>> theirs
 } from './src/topics.ts';
 export {
   type CountedRange,
