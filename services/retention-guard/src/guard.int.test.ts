@@ -14,11 +14,10 @@ import { startGuard } from './guard.ts';
 import type { CycleReport } from './report.ts';
 import { GuardRig } from './testing/guard-rig.ts';
 import { guardScenarios } from './testing/guard-scenarios.ts';
+import { EVERYTHING } from './testing/policies.ts';
 import { createServiceParts } from './testing/service-parts.ts';
 
 guardScenarios('real services', createServiceParts);
-
-const EVERYTHING = { ageMs: 0, bytes: undefined };
 
 describe('the guard and its store', () => {
   let rig: GuardRig | undefined;
@@ -98,12 +97,14 @@ describe('the guard and its store', () => {
     let mayLook = Promise.resolve();
     let looking: Promise<unknown> = mayLook;
     await rig.distribute({
-      ...floors,
-      look: async (place) => {
-        await mayLook;
-        const look = floors.look(place);
-        looking = look;
-        return look;
+      floors: {
+        ...floors,
+        look: async (place) => {
+          await mayLook;
+          const look = floors.look(place);
+          looking = look;
+          return look;
+        },
       },
     });
     const jobId = await rig.submit({ topic });

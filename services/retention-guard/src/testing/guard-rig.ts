@@ -1,8 +1,8 @@
 /** A distributor, a guard, and a worker of a few lines, on the twins or on the real services. */
 import { randomUUID } from 'node:crypto';
-import type { Codec, JobState } from '@tidemark/contracts';
+import type { Codec, JobState, SeriesState } from '@tidemark/contracts';
 import type { CursorStore, FloorLook, FloorStore, Parking, Schedule } from '@tidemark/cursors';
-import { type Distributor, startDistributor } from '@tidemark/distributor';
+import { type Distributor, type DistributorOptions, startDistributor } from '@tidemark/distributor';
 import { isTerminal, type JobLog, newRequest, type RequestFields } from '@tidemark/jobs';
 import { createJobLog, createMarkLog } from '@tidemark/jobs/kafka';
 import { sampleCommand } from '@tidemark/jobs/testing';
@@ -45,6 +45,9 @@ export const OURS = { 'retention.ms': '-1', 'retention.bytes': '-1' };
 /** A record that was written a moment ago is older than nothing, also when the clock has not ticked since. */
 const aMomentLater = (): number => Date.now() + 1_000;
 
+/** Of the test that runs. */
+export type RigOf = () => GuardRig;
+
 export class GuardRig {
   readonly parts: GuardRigParts;
   readonly jobLog: JobLog;
@@ -58,12 +61,12 @@ export class GuardRig {
     this.jobLog = createJobLog(parts);
   }
 
-  async distribute(floors: FloorStore = this.parts.floors): Promise<Distributor> {
+  async distribute(options: Partial<Pick<DistributorOptions, 'floors' | 'onStep'>> = {}): Promise<Distributor> {
     const distributor = await startDistributor({
       ...this.parts,
-      floors,
       logger: silentLogger,
       checkpointEveryMs: CHECKPOINT_EVERY_MS,
+      ...options,
     });
     this.#distributors.push(distributor);
     return distributor;
@@ -165,6 +168,20 @@ export class GuardRig {
     }
   }
 
+  async createSeries(series: string, fields: Pick<RequestFields, 'topic'>): Promise<void> {
+    const request = newRequest({ jobId: series, handler: 'count', ...fields });
+    const definition = { request, cron: '', zone: 'UTC', everyMs: 3_600_000n };
+    const by = { orderId: randomUUID(), reason: 'a test', actor: 'a test' };
+    await this.jobLog.orderSeries({ formatVersion: 1, series, order: 'create', definition, ...by });
+  }
+
+  async seriesState(series: string, fits: (state: SeriesState) => boolean): Promise<SeriesState> {
+    return waitFor(`the state of series ${series}`, async () => {
+      const state = (await this.jobLog.series()).get(series);
+      return state !== undefined && fits(state) && state;
+    });
+  }
+
   async pause(jobId: string): Promise<void> {
     await this.jobLog.command(sampleCommand({ jobId, command: 'pause' }));
     await this.state(jobId, ({ state }) => state === 'PAUSED');
@@ -218,6 +235,14 @@ export class GuardRig {
     for (let partition = 0; partition < partitionCount; partition++)
       looks.push(await this.parts.floors.look({ topic, topicId, partition }));
     return looks;
+  }
+
+  /** Cycles until the log of the first partition begins there: what holds it for a moment runs out. */
+  async cutsUpTo(topic: string, offset: bigint): Promise<void> {
+    await this.until(`a log that begins at ${offset}`, async () => {
+      await this.cycle(topic);
+      return (await this.logStarts(topic))[0] === offset;
+    });
   }
 
   async floorsAre(topic: string, wanted: readonly (bigint | undefined)[]): Promise<void> {
