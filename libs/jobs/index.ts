@@ -1,4 +1,4 @@
-export { belongingTo, LetterFate, LetterParameter, letterFates, newestText } from './src/belonging.ts';
+export { belongingTo, isTooOften, LetterFate, LetterParameter, letterFates, newestText } from './src/belonging.ts';
 export { budgetFaults, budgetOf, deadLettersMaxOf, usedUp } from './src/budget.ts';
 export {
   REPUBLISH,

@@ -3,6 +3,7 @@ export { NO_END } from './src/limits.ts';
 export { batchBytesOf } from './src/outgoing.ts';
 export {
   type AppendedRecord,
+  type Behind,
   type Bytes,
   type Chunk,
   type Hole,

@@ -345,7 +345,7 @@ function committing(
         get usable() {
           return writer.usable;
         },
-        commit: async (records) => writer.commit(await left(records)),
+        commit: async (records, behind) => writer.commit(await left(records), behind),
         close: () => writer.close(),
       };
       return altered;

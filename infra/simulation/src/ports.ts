@@ -121,11 +121,11 @@ function linkedTransactions(world: World, by: string, writer: TransactionalWrite
     get usable() {
       return !dead && writer.usable;
     },
-    async commit(records) {
+    async commit(records, behind) {
       try {
         await link.call(
           () => {
-            const committing = writer.commit(records);
+            const committing = writer.commit(records, behind);
             // It acts before its promise resolves, and a session that failed is not usable.
             if (writer.usable && records.length > 0) world.durable(by, records);
             return committing;

@@ -162,9 +162,9 @@ it.each([
         return {
           usable: true,
           close: () => writer.close(),
-          commit: async (records) => {
+          commit: async (records, behind) => {
             await overtake('writes');
-            await writer.commit(records);
+            await writer.commit(records, behind);
           },
         };
       },
@@ -176,3 +176,58 @@ it.each([
     expect((await all()).map(line)).toEqual(['0:1 edit 0 k v1', '0:1 edit 1 k second']);
   },
 );
+
+/** A cluster on which workers write these letters when an edit has looked at the archive, right before its copies. */
+function writingMeanwhile(letters: Parameters<typeof writeLetters>[1]): Parameters<typeof editLetter>[0] {
+  return {
+    catalog: cluster.catalog,
+    openReader: () => cluster.openReader(),
+    openTransactionalWriter: async (options) => {
+      const writer = await cluster.openTransactionalWriter(options);
+      return {
+        usable: true,
+        close: () => writer.close(),
+        commit: async (records, behind) => {
+          await writeLetters(cluster, letters);
+          await writer.commit(records, behind);
+        },
+      };
+    },
+  };
+}
+
+async function editMeanwhile(
+  letters: Parameters<typeof writeLetters>[1],
+  change: Partial<LetterEdit> & { readonly offset: bigint },
+) {
+  const archive = await letterTopic(cluster, 't');
+  if (archive === undefined) throw new Error('no letters');
+  const edited = { partition: 0, value: Buffer.from('new'), by: 'me@here', note: '', ...change };
+  return await editLetter(writingMeanwhile(letters), archive, edited, { namespace: 'ns', dryRun: false });
+}
+
+it('keeps the order of the key, too, when letters of it are written while it is edited: those are copied behind, and nothing twice', async () => {
+  await writeLetters(cluster, [{ offset: 1 }, { offset: 2 }]);
+  const late = [
+    { offset: 3 },
+    { offset: 4, key: 'other' },
+    { offset: 1, round: 2 },
+    { offset: 2, round: 2 },
+    { offset: 5, form: 'pointer' },
+  ];
+  const answer = await editMeanwhile(late, { offset: 0n });
+  expect(answer).toMatchObject({ kind: 'planned', copies: [{}, {}, {}, {}] });
+  expect((await all()).slice(7).map(line)).toEqual([
+    '0:1 edit 1 k new',
+    '0:2 edit 1 k v2',
+    '0:3 edit 1 k v3',
+    '0:2 edit 1 k v2',
+  ]);
+});
+
+it('gives up, and writes nothing, when more is written meanwhile than one transaction should hold', async () => {
+  await writeLetters(cluster, [{ offset: 1 }]);
+  const late = Array.from({ length: EDIT_FOLLOWERS_MAX + 1 }, (_, at) => ({ offset: at + 2 }));
+  expect(await editMeanwhile(late, { offset: 0n })).toMatchObject({ kind: 'too many followers' });
+  expect(await all()).toHaveLength(late.length + 1);
+});

@@ -5,14 +5,25 @@
  * Order of a key: the copy comes behind letters of later records of its key, and a redrive hands over in the order of the log.
  * So those are copied behind it as they are. All copies of one edit are one transaction.
  *
+ * Race: a worker writes a letter of the key between the look at the letters and the copies; it would lie before them. So there is
+ * a second look when the copies have their places and nobody sees them yet: whatever lies before them is there by then, and
+ * what is new of it is copied behind them, in the same transaction.
+ *
  * Race: two people edit at once. The transactional id belongs to the archive, and its session is opened before the letters
  * are read: whoever opens second fences the first, whose commit then fails, and waits for what it had committed before.
  */
 import { deadLetterFacts, editedHeaders, placeText } from '@tidemark/jobs';
-import { cursorBefore, ErrorClass, isTopicName, TidemarkError } from '@tidemark/keyspace';
+import {
+  cursorBefore,
+  ErrorClass,
+  isTopicName,
+  type Offset,
+  type PartitionWindow,
+  TidemarkError,
+} from '@tidemark/keyspace';
 import type { LogCluster, OutgoingRecord, TopicDescription } from '@tidemark/log';
 import { type DeadLetter, deadLetterAt } from './dead-letters.ts';
-import { EDIT_FOLLOWERS_BYTES_MAX, EDIT_FOLLOWERS_MAX } from './limits.ts';
+import { isSame, NewestLetters } from './newest-letters.ts';
 import { readWindow } from './read-window.ts';
 
 export interface LetterEdit {
@@ -31,6 +42,14 @@ export interface PlannedEdit {
   /** The corrected copy, then those of later records of its key. */
   readonly copies: readonly OutgoingRecord[];
 }
+
+/** With what a second look needs: which letters count so far, and up to where they were looked at. */
+interface SeenEdit extends PlannedEdit {
+  readonly newest: NewestLetters;
+  readonly seenUpTo: Offset;
+}
+
+type Refusal = Exclude<EditPlan, PlannedEdit>;
 
 export type EditPlan =
   | PlannedEdit
@@ -54,19 +73,31 @@ export async function editLetter(
   edit: LetterEdit,
   options: { readonly namespace: string; readonly dryRun: boolean; readonly signal?: AbortSignal },
 ): Promise<EditPlan> {
-  if (options.dryRun) return await planEdit(cluster, letters, edit, options.signal);
+  if (options.dryRun) return shown(await planEdit(cluster, letters, edit, options.signal));
   const transactionalId = `${options.namespace}.edit.${letters.topic}`;
   const writer = await cluster.openTransactionalWriter({ transactionalId });
   try {
     const plan = await planEdit(cluster, letters, edit, options.signal);
-    if (plan.kind === 'planned') await writer.commit(plan.copies);
-    return plan;
+    if (plan.kind !== 'planned') return plan;
+    const late: OutgoingRecord[] = [];
+    await writer.commit(plan.copies, async ([first]) => {
+      late.push(...(await lateFollowers(cluster, letters, { edit, plan, before: first?.offset ?? plan.seenUpTo })));
+      return late;
+    });
+    return shown(plan, late);
   } catch (error) {
+    if (error instanceof GivenUp) return error.answer;
     if (error instanceof TidemarkError && error.class === ErrorClass.fenced) return { kind: 'overtaken' };
     throw error;
   } finally {
     await writer.close();
   }
+}
+
+function shown(plan: SeenEdit | Refusal, late: readonly OutgoingRecord[] = []): EditPlan {
+  if (plan.kind !== 'planned') return plan;
+  const { kind, letter, copies } = plan;
+  return { kind, letter, copies: [...copies, ...late] };
 }
 
 /** Reads the partition of the letter, and writes nothing. */
@@ -75,7 +106,7 @@ async function planEdit(
   letters: TopicDescription,
   edit: LetterEdit,
   signal: AbortSignal | undefined,
-): Promise<EditPlan> {
+): Promise<SeenEdit | Refusal> {
   const { partition, offset } = edit;
   const bounds = (await cluster.catalog.offsets(letters))[partition];
   // What retention took, or was never there, is not found; asked of the log it would be a loss.
@@ -92,6 +123,25 @@ async function planEdit(
   const topicId = isTopicName(topic) ? (await cluster.catalog.describe(topic))?.topicId : undefined;
   const newest = new NewestLetters(letter, { withKey: keepsKey, topicId });
   const window = { partition, start: cursorBefore(bounds.logStartOffset), end: cursorBefore(bounds.highWatermark) };
+  const refusal = await lookInto(newest, cluster, letters, { window, signal });
+  if (refusal !== undefined) return refusal;
+  const counts = newest.of(letter);
+  if (counts !== offset) return { kind: 'not the newest', newest: placeText({ partition, offset: counts }) };
+  const copies = [
+    copyOf(letters, letter, { ...edit, key, value }),
+    ...newest.behind().map((follower) => copyOf(letters, follower, { ...edit, ...follower.record })),
+  ];
+  return { kind: 'planned', letter, copies, newest, seenUpTo: window.end };
+}
+
+/** Says why it could not look at all of it, or found too much. */
+async function lookInto(
+  newest: NewestLetters,
+  cluster: Cluster,
+  letters: TopicDescription,
+  { window, signal }: { readonly window: PartitionWindow; readonly signal?: AbortSignal | undefined },
+): Promise<Refusal | undefined> {
+  const { partition } = window;
   for await (const item of readWindow(cluster, letters, [window], signal === undefined ? {} : { signal })) {
     if (item.kind === 'cut short') return { kind: 'cut short', reason: item.reason };
     const facts = deadLetterFacts(item.record.headers);
@@ -99,88 +149,37 @@ async function planEdit(
     newest.add({ ...facts, partition, record: item.record });
     if (newest.isTooMany) return { kind: 'too many followers', records: newest.followers, bytes: newest.bytes };
   }
-  const counts = newest.of(letter);
-  if (counts !== offset) return { kind: 'not the newest', newest: placeText({ partition, offset: counts }) };
-  const copies = [
-    copyOf(letters, letter, { ...edit, key, value }),
-    ...newest.behind().map((follower) => copyOf(letters, follower, { ...edit, ...follower.record })),
-  ];
-  return { kind: 'planned', letter, copies };
+  return undefined;
+}
+
+/** Of letters that were written after the look and lie before the copies. Throws GivenUp. */
+async function lateFollowers(
+  cluster: Cluster,
+  letters: TopicDescription,
+  { edit, plan, before }: { readonly edit: LetterEdit; readonly plan: SeenEdit; readonly before: Offset },
+): Promise<readonly OutgoingRecord[]> {
+  const { newest, seenUpTo } = plan;
+  const window = { partition: edit.partition, start: seenUpTo, end: cursorBefore(before) };
+  const refusal = await lookInto(newest, cluster, letters, { window });
+  if (refusal !== undefined) throw new GivenUp(refusal);
+  return newest
+    .behind()
+    .filter(({ record }) => record.offset > seenUpTo)
+    .map((follower) => copyOf(letters, follower, { ...edit, ...follower.record }));
+}
+
+/** Found out when the copies were on their way: nothing of them is to be seen. */
+class GivenUp extends TidemarkError {
+  readonly answer: Refusal;
+
+  constructor(answer: Refusal) {
+    super({ code: 'EDIT_GIVEN_UP', class: ErrorClass.transient, message: `the edit was given up: ${answer.kind}` });
+    this.answer = answer;
+  }
 }
 
 function changeOf({ key, value }: LetterEdit): { readonly key?: Buffer | null; readonly value?: Buffer | null } {
   return { ...(key === undefined ? {} : { key }), ...(value === undefined ? {} : { value }) };
-}
-
-interface NewestLetter {
-  readonly edit: number;
-  readonly offset: bigint;
-  /** Of one that has to be copied behind. */
-  readonly follower?: DeadLetter;
-}
-
-/** Of each record the letter that counts: the most corrected, and of those the last. Only followers are kept whole. */
-class NewestLetters {
-  readonly #edited: DeadLetter;
-  readonly #withKey: boolean;
-  readonly #topicId: string | undefined;
-  /** In the order of the log, by where the one that counts lies. */
-  readonly #byRecord = new Map<string, NewestLetter>();
-  followers = 0;
-  bytes = 0;
-
-  /**
-   * `withKey`: also of records of its key. Under another key nothing has to wait for the copy. `topicId` is that of the topic as
-   * it is now; a letter without one is taken for one of it, as by a redrive.
-   */
-  constructor(edited: DeadLetter, of: { readonly withKey: boolean; readonly topicId: string | undefined }) {
-    this.#edited = edited;
-    this.#withKey = of.withKey;
-    this.#topicId = of.topicId;
-  }
-
-  get isTooMany(): boolean {
-    return this.followers > EDIT_FOLLOWERS_MAX || this.bytes > EDIT_FOLLOWERS_BYTES_MAX;
-  }
-
-  add(letter: DeadLetter): void {
-    const id = this.#idOf(letter);
-    const known = this.#byRecord.get(id);
-    const { edit, record } = letter;
-    const isOfKey = this.#withKey && isOfOneKey(this.#edited, letter);
-    // A record of the key that was corrected to have another one is none of it any more.
-    if (known === undefined && !isOfKey && id !== this.#idOf(this.#edited)) return;
-    if (known !== undefined && known.edit > edit) return;
-    this.#count(known?.follower, -1);
-    this.#byRecord.delete(id);
-    const follower = isOfKey && record.offset > this.#edited.record.offset ? letter : undefined;
-    this.#count(follower, 1);
-    this.#byRecord.set(id, { edit, offset: record.offset, ...(follower && { follower }) });
-  }
-
-  /** A topic that was created again has other records at the same places. */
-  #idOf({ topicId = this.#topicId, origin }: DeadLetter): string {
-    return `${topicId}/${placeText(origin)}`;
-  }
-
-  #count(follower: DeadLetter | undefined, sign: 1 | -1): void {
-    if (follower === undefined) return;
-    this.followers += sign;
-    this.bytes += sign * sizeOf(follower);
-  }
-
-  /** Where the letter lies that counts for the record of this one. */
-  of(letter: DeadLetter): bigint {
-    return this.#byRecord.get(this.#idOf(letter))?.offset ?? letter.record.offset;
-  }
-
-  behind(): readonly DeadLetter[] {
-    return [...this.#byRecord.values()].flatMap(({ follower }) => (follower === undefined ? [] : [follower]));
-  }
-}
-
-function sizeOf({ record: { key, value } }: DeadLetter): number {
-  return (key?.length ?? 0) + (value?.length ?? 0);
 }
 
 function copyOf(
@@ -193,13 +192,4 @@ function copyOf(
   const of = { partition, offset: record.offset };
   const headers = editedHeaders(record.headers, { number: edit + 1, of, by, note });
   return { topic: letters.topic, partition, key, value, headers };
-}
-
-/** Records without a key have no order among them. */
-function isOfOneKey(a: DeadLetter, b: DeadLetter): boolean {
-  return a.record.key !== null && isSame(a.record.key, b.record.key);
-}
-
-function isSame(a: Buffer | null, b: Buffer | null): boolean {
-  return a === null || b === null ? a === b : a.equals(b);
 }

@@ -27,7 +27,7 @@ export function leftByRedrive({ pointers, tooOften, replaced, former }: RedriveC
   const lines: readonly (readonly [number, string])[] = [
     [pointers, 'hold no record, which was too large for their topic'],
     [tooOften, 'were dead-lettered as often as --max-rounds says'],
-    [replaced, 'are of records of which a later letter or a corrected copy counts'],
+    [replaced, 'are of records of which a later letter or a corrected copy counts, or that failed too often'],
   ];
   return [
     ...lines.flatMap(([left, why]) => (left === 0 ? [] : [`${left} more ${why}: they are left where they are`])),

@@ -13,6 +13,12 @@ beforeEach(() => {
 const plan = (former: FormerTopic = FormerTopic.refuse, parameters: Readonly<Record<string, string>> = {}) =>
   planRedrive(cluster, { topic: 't', parameters, former });
 
+async function planned(parameters: Readonly<Record<string, string>>) {
+  const answer = await plan(FormerTopic.refuse, parameters);
+  if (answer.kind !== 'planned') throw new Error(answer.kind);
+  return answer;
+}
+
 it('counts by class and round what would be handed over, and what is left where it is', async () => {
   cluster.createTopic('t');
   await writeLetters(cluster, [
@@ -77,6 +83,33 @@ it('F5: leaves a record alone that was dead-lettered too often, its earlier lett
     parameters: { [LetterParameter.newest]: '0:1=,0:2=4' },
     count: { letters: 1, tooOften: 1, replaced: 3 },
   });
+});
+
+it('F5: leaves it alone, too, when a class or a job is asked for that another letter than its last is of', async () => {
+  cluster.createTopic('t');
+  await writeLetters(cluster, [
+    { offset: 1, faultClass: 'timeout' },
+    { offset: 1, job: 'again', round: 2 },
+    { offset: 1, job: 'third', round: 3 },
+    { offset: 1, faultClass: 'timeout', round: 2 },
+    { offset: 2, faultClass: 'timeout' },
+    { offset: 3, faultClass: 'timeout' },
+    { offset: 3, job: 'third', round: 3 },
+    { offset: 3, faultClass: 'timeout', edit: 1 },
+  ]);
+  for (const asked of [
+    { [LetterParameter.faultClass]: 'timeout' },
+    { [LetterParameter.job]: 'job-1' },
+    { [LetterParameter.job]: 'job-1', [LetterParameter.faultClass]: 'timeout' },
+  ]) {
+    const { parameters, count } = await planned({ ...asked, [LetterParameter.roundsMax]: '3' });
+    expect([asked, parameters[LetterParameter.newest], count]).toMatchObject([
+      asked,
+      '0:1=,0:3=7',
+      { letters: 2, byRound: { 1: 2 }, edited: 1 },
+    ]);
+    expect((await planned({ ...asked, [LetterParameter.roundsMax]: '4' })).count).toMatchObject({ letters: 3 });
+  }
 });
 
 it('B3: refuses the letters of a deleted topic, unless they are asked for, and does not bring it back', async () => {

@@ -1,5 +1,5 @@
 /** What a redrive would hand over, by the rule that the worker follows, and whether it should: nothing is changed here. */
-import { LetterFate, LetterParameter, letterFates, newestText, placeText } from '@tidemark/jobs';
+import { isTooOften, LetterFate, LetterParameter, letterFates, newestText, placeText } from '@tidemark/jobs';
 import { assertNever, isEmpty } from '@tidemark/keyspace';
 import type { LogCluster } from '@tidemark/log';
 import { type DeadLetter, lettersIn, letterTopic, letterWindows } from './dead-letters.ts';
@@ -100,18 +100,22 @@ interface Counting {
   edit: number;
   /** Of the letter that counts. */
   offset: bigint | undefined;
+  /** It was dead-lettered too often, by whatever job and for whatever fault. */
+  isOver: boolean;
   taken: number;
 }
 
 /** Which letter of a record counts. Holds a few numbers for each record that has one. */
 class Newest {
   readonly #fateOf: ReturnType<typeof letterFates>;
+  readonly #isTooOften: ReturnType<typeof isTooOften>;
   readonly #topicId: string | undefined;
   readonly #byRecord = new Map<string, Counting>();
 
   /** `topicId` is that of the topic as it is now; a letter without one is taken for one of it. */
   constructor(parameters: RedriveQuestion['parameters'], topicId: string | undefined) {
     this.#fateOf = letterFates(parameters);
+    this.#isTooOften = isTooOften(parameters);
     this.#topicId = topicId;
   }
 
@@ -120,18 +124,21 @@ class Newest {
     const { edit, record, topicId = this.#topicId } = letter;
     const place = placeText(letter.origin);
     const id = `${topicId}/${place}`;
-    const known = this.#byRecord.get(id) ?? { place, edit: 0, offset: undefined, taken: 0 };
+    const known = this.#byRecord.get(id) ?? { place, edit: 0, offset: undefined, isOver: false, taken: 0 };
     this.#byRecord.set(id, known);
     if (edit > known.edit) {
       known.edit = edit;
       known.offset = undefined;
+      known.isOver = false;
     }
-    const fate = this.#fateOf(letter, record.offset);
-    // The record is what was dead-lettered too often, so its earlier letters stay as well.
-    if (fate === LetterFate.tooOften && edit === known.edit) known.offset = undefined;
-    if (fate !== LetterFate.taken) return;
+    // The record is what was dead-lettered too often, so its other letters stay as well, whatever is asked for.
+    if (edit === known.edit && letter.form !== 'pointer' && this.#isTooOften(letter)) {
+      known.isOver = true;
+      known.offset = undefined;
+    }
+    if (this.#fateOf(letter, record.offset) !== LetterFate.taken) return;
     known.taken += 1;
-    if (edit === known.edit) known.offset = record.offset;
+    if (edit === known.edit && !known.isOver) known.offset = record.offset;
   }
 
   /** Of places at which not just one letter of a record would be taken anyway. */

@@ -64,20 +64,31 @@ export const LetterFate = {
 } as const;
 export type LetterFate = (typeof LetterFate)[keyof typeof LetterFate];
 
+/**
+ * Is the record of a letter to be left alone from here on? Asked of all its letters: one of another job or class tells of a
+ * round, too.
+ */
+export function isTooOften(
+  parameters: JobDefinition['parameters'],
+): (letter: Pick<DeadLetterFacts, 'round'>) => boolean {
+  const roundsMax = Number(parameters[LetterParameter.roundsMax] ?? Number.POSITIVE_INFINITY);
+  return ({ round }) => round >= roundsMax;
+}
+
 /** By the parameters of the job, which are read once; `offset` is that of the letter. */
 export function letterFates(
   parameters: JobDefinition['parameters'],
 ): (letter: DeadLetterFacts, offset: bigint) => LetterFate {
   const job = parameters[LetterParameter.job];
   const faultClass = parameters[LetterParameter.faultClass];
-  const roundsMax = Number(parameters[LetterParameter.roundsMax] ?? Number.POSITIVE_INFINITY);
+  const isOver = isTooOften(parameters);
   const topicId = parameters[LetterParameter.topicId];
   const newest = readNewest(parameters[LetterParameter.newest]);
   return (letter, offset) => {
     if (job !== undefined && letter.jobId !== job) return LetterFate.notAsked;
     if (faultClass !== undefined && letter.faultClass !== faultClass) return LetterFate.notAsked;
     if (letter.form === 'pointer') return LetterFate.pointer;
-    if (letter.round >= roundsMax) return LetterFate.tooOften;
+    if (isOver(letter)) return LetterFate.tooOften;
     if (topicId !== undefined && (letter.topicId ?? topicId) !== topicId) return LetterFate.formerTopic;
     // All letters of a record are in one partition.
     const counts = newest?.get(placeText(letter.origin));

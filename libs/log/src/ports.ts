@@ -216,6 +216,9 @@ export interface LogWriter {
   close(): Promise<void>;
 }
 
+/** `written` are the places of the records, in their order. */
+export type Behind = (written: readonly AppendedRecord[]) => Promise<readonly OutgoingRecord[]>;
+
 /**
  * A producer session with a transactional id. Opening it fences every older session of that id before it returns.
  * All records of one `commit` become visible together or not at all. After any error the session is dead
@@ -224,7 +227,12 @@ export interface LogWriter {
  */
 export interface TransactionalWriter {
   readonly usable: boolean;
-  commit(records: readonly OutgoingRecord[]): Promise<void>;
+  /**
+   * `behind` is asked when every record has its place and nothing of them can be seen yet: whatever will ever lie before them in
+   * their partitions is there, and what it answers is written behind them, in the same transaction. When it throws, that is
+   * thrown, and the transaction is aborted. Until it answers, readers of those partitions wait: it should be quick.
+   */
+  commit(records: readonly OutgoingRecord[], behind?: Behind): Promise<void>;
   close(): Promise<void>;
 }
 

@@ -72,6 +72,8 @@ class Cluster implements MemoryCluster, MemoryLog {
   readonly #now: () => bigint;
   readonly #topics = new Map<string, MemoryTopic>();
   readonly #sessions = new Map<string, TransactionalProducer>();
+  /** By transactional id, how the transaction that is open ends. */
+  readonly #open = new Map<string, () => void>();
   #producers = 0n;
   readonly #waiters = new Set<() => void>();
   readonly #upkeep = new MemoryUpkeep();
@@ -294,10 +296,18 @@ class Cluster implements MemoryCluster, MemoryLog {
   }
 
   openSession(transactionalId: string): TransactionalProducer {
+    this.#open.get(transactionalId)?.();
     const before = this.#sessions.get(transactionalId);
     const session = before === undefined ? this.#newProducer() : { ...before, producerEpoch: before.producerEpoch + 1 };
     this.#sessions.set(transactionalId, session);
     return session;
+  }
+
+  whenFenced(transactionalId: string, abort: () => void): () => void {
+    this.#open.set(transactionalId, abort);
+    return () => {
+      if (this.#open.get(transactionalId) === abort) this.#open.delete(transactionalId);
+    };
   }
 
   isCurrentSession(transactionalId: string, session: TransactionalProducer): boolean {

@@ -22,6 +22,8 @@ export interface MemoryLog {
   changed(waitMs: number, signal?: AbortSignal): Promise<void>;
   /** Fences the open session of the id, ends its transaction, and returns who writes in the new one. */
   openSession(transactionalId: string): TransactionalProducer;
+  /** For a transaction that stays open for a while. The answer takes it back. */
+  whenFenced(transactionalId: string, abort: () => void): () => void;
   isCurrentSession(transactionalId: string, session: TransactionalProducer): boolean;
   /** Of the newest session of the id. */
   producerOf(transactionalId: string): TransactionalProducer | undefined;

@@ -1,4 +1,4 @@
-import { partitionOfKey, toOffset } from '@tidemark/keyspace';
+import { ErrorClass, partitionOfKey, TidemarkError, toOffset } from '@tidemark/keyspace';
 import { expect, it } from 'vitest';
 import { follow, scanTopic } from '../scan.ts';
 import { append, type LogHarness, numbered, recordFor, refusal, sourceOf } from './contract-harness.ts';
@@ -147,6 +147,84 @@ export function writerContract(harness: () => LogHarness): void {
     expect((await readAll({ reader, source: sourceOf(two), end: 3n, waitMs: WRITTEN_WAIT_MS })).offsets).toEqual([
       0, 2,
     ]);
+    await reader.close();
+  });
+
+  it('writes behind what it wrote when all that lies before it is there, and nothing of either is seen until then', async () => {
+    const { cluster } = harness();
+    const topic = await harness().createTopic({ partitionCount: 2 });
+    await append(cluster, numbered(topic, 0, 2));
+    const writer = await cluster.openTransactionalWriter({ transactionalId: harness().uniqueName('tx') });
+    const seen: unknown[] = [];
+    const records = [...numbered(topic, 10, 2), { ...recordFor(topic, 'elsewhere'), partition: 1 }];
+    await append(cluster, numbered(topic, 2, 1));
+    await writer.commit(records, async (written) => {
+      seen.push(written.map(({ partition, offset }) => [partition, offset]));
+      await append(cluster, numbered(topic, 3, 1));
+      seen.push((await cluster.catalog.offsets(topic)).map(({ lastStableOffset }) => lastStableOffset));
+      return numbered(topic, 12, 1);
+    });
+    expect(seen).toEqual([
+      [
+        [0, 3n],
+        [0, 4n],
+        [1, 0n],
+      ],
+      [3n, 0n],
+    ]);
+    expect(writer.usable).toBe(true);
+    await writer.commit(numbered(topic, 13, 1), async () => []);
+    await writer.close();
+    const reader = cluster.openReader();
+    const { records: read } = await readAll({ reader, source: sourceOf(topic), end: 8n, waitMs: WRITTEN_WAIT_MS });
+    await reader.close();
+    expect(read.map(({ value }) => value?.toString())).toEqual(['0', '1', '2', '10', '11', '3', '12', '13']);
+  });
+
+  it('takes everything back when nobody can say what is to lie behind it, at once', async () => {
+    const { cluster } = harness();
+    const topic = await harness().createTopic();
+    const transactionalId = harness().uniqueName('tx');
+    const writer = await cluster.openTransactionalWriter({ transactionalId });
+    const { transactions } = cluster.catalog;
+    const before = await transactions.producerOf(transactionalId);
+    const given = new TidemarkError({ code: 'GIVEN_UP', class: ErrorClass.data, message: 'given up' });
+    expect(await refusal(writer.commit(numbered(topic, 0, 1), () => Promise.reject(given)))).toBe(given);
+    expect(writer.usable).toBe(false);
+    await writer.close();
+    await append(cluster, numbered(topic, 5, 1));
+    const reader = cluster.openReader();
+    const { records } = await readAll({ reader, source: sourceOf(topic), end: 2n, waitMs: WRITTEN_WAIT_MS });
+    await reader.close();
+    expect(records.map(({ value }) => value?.toString())).toEqual(['5']);
+    // Where a transaction runs out of time, its producer is fenced.
+    expect(await transactions.producerOf(transactionalId)).toEqual(before);
+  });
+
+  it('is fenced while it says what is to lie behind, and nothing of it is seen', async () => {
+    const { cluster } = harness();
+    const topic = await harness().createTopic();
+    const transactionalId = harness().uniqueName('tx');
+    const older = await cluster.openTransactionalWriter({ transactionalId });
+    const reader = cluster.openReader();
+    const valuesUpTo = async (end: bigint) => {
+      const { records } = await readAll({ reader, source: sourceOf(topic), end, waitMs: WRITTEN_WAIT_MS });
+      return records.map(({ value }) => value?.toString());
+    };
+    const seen: unknown[] = [];
+    const overtaken = older.commit(numbered(topic, 0, 1), async () => {
+      const newer = await cluster.openTransactionalWriter({ transactionalId });
+      await newer.commit(numbered(topic, 5, 1));
+      await newer.close();
+      seen.push(await valuesUpTo(2n));
+      return numbered(topic, 1, 1);
+    });
+    expect(await refusal(overtaken)).toMatchObject({ class: 'fenced' });
+    await older.close();
+    expect(seen).toEqual([['5']]);
+    await append(cluster, numbered(topic, 6, 1));
+    const [offsets] = await cluster.catalog.offsets(topic);
+    expect(await valuesUpTo((offsets?.highWatermark ?? 0n) - 1n)).toEqual(['5', '6']);
     await reader.close();
   });
 

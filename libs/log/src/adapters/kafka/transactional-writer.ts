@@ -1,12 +1,12 @@
 /** One producer session of a transactional id. */
 
 import { ErrorClass, TidemarkError } from '@tidemark/keyspace';
-import type { Kafka, Producer } from 'kafkajs';
+import type { Kafka, Producer, RecordMetadata, Transaction } from 'kafkajs';
 import { TRANSACTION_TIMEOUT_MS } from '../../limits.ts';
 import { planRequests } from '../../outgoing.ts';
-import type { OutgoingRecord, TransactionalWriter } from '../../ports.ts';
+import type { Behind, OutgoingRecord, TransactionalWriter } from '../../ports.ts';
 import { toProducerBatch } from './kafkajs-produce.ts';
-import { noPartitioner, requireOneAnswerEach } from './messages.ts';
+import { noPartitioner, requireOneAnswerEach, toAppended } from './messages.ts';
 import { producerError } from './producer-errors.ts';
 import type { RecordPlacer } from './record-placer.ts';
 import { retryPolicy } from './retry-policy.ts';
@@ -34,15 +34,20 @@ export class KafkaTransactionalWriter implements TransactionalWriter {
     return this.#state !== State.dead;
   }
 
-  async commit(records: readonly OutgoingRecord[]): Promise<void> {
+  async commit(records: readonly OutgoingRecord[], behind?: Behind): Promise<void> {
     if (this.#state !== State.idle) throw this.#misuse();
     if (records.length === 0) return;
     this.#state = State.committing;
     try {
       const requests = planRequests(await this.#placer.place(records));
       const transaction = await this.#producer.transaction();
-      for (const request of requests)
-        requireOneAnswerEach(request, await transaction.sendBatch(toProducerBatch(request)));
+      const answered = await send(transaction, requests);
+      if (behind !== undefined) {
+        const written = answered.flatMap(({ request, answers }) => toAppended(request, answers));
+        // The client is sound: readers need not wait until the transaction runs out of time.
+        const more = await orAbort(transaction, async () => this.#placer.place(await behind(written)));
+        await send(transaction, planRequests(more));
+      }
       await transaction.commit();
       this.#state = State.idle;
     } catch (error) {
@@ -68,6 +73,33 @@ export class KafkaTransactionalWriter implements TransactionalWriter {
       class: dead ? ErrorClass.fenced : ErrorClass.bug,
       message,
     });
+  }
+}
+
+type Requests = ReturnType<typeof planRequests>;
+
+interface Answered {
+  readonly request: Requests[number];
+  readonly answers: readonly RecordMetadata[];
+}
+
+/** In the order of the records. Where each of them ended up is worked out for those alone who ask. */
+async function send(transaction: Transaction, requests: Requests): Promise<readonly Answered[]> {
+  const answered: Answered[] = [];
+  for (const request of requests) {
+    const answers = await transaction.sendBatch(toProducerBatch(request));
+    requireOneAnswerEach(request, answers);
+    answered.push({ request, answers });
+  }
+  return answered;
+}
+
+async function orAbort<T>(transaction: Transaction, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    await transaction.abort().catch(() => undefined);
+    throw error;
   }
 }
 
