@@ -15,6 +15,7 @@ const context: HandlerContext = {
 function event(value: Buffer | null): HandlerEvent<Buffer | null> {
   return {
     topic: 't',
+    topicId: 'id',
     partition: 0,
     offset: toOffset(0),
     timestampMs: 0n,

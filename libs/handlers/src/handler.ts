@@ -21,6 +21,11 @@ export const fenced = (seen: string): Outcome => ({ kind: 'fenced', seen });
 
 export interface HandlerEvent<Payload> {
   readonly topic: string;
+  /**
+   * Of a topic that was deleted and created again offsets name other records, and its id is another one. Undefined only for a
+   * dead letter that an older worker wrote.
+   */
+  readonly topicId: string | undefined;
   readonly partition: number;
   readonly offset: Offset;
   readonly timestampMs: bigint;

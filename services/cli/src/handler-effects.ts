@@ -82,7 +82,7 @@ function effectsOf({ terminal, codec, state }: HandlerAudit, handler: Verifying,
     const effects: RecordEffect[] = records.map((_, index) => unknownEffect(`not decodable: ${bad.get(index)}`));
     if (good.length === 0) return effects;
     const events = good.map(({ record, index }) =>
-      worker.eventOfRecord({ topic, partition }, record, decoding.payloads[index]),
+      worker.eventOfRecord({ topic, topicId: state.pin?.topicId, partition }, record, decoding.payloads[index]),
     );
     const answer = await verify(events, { jobId: state.jobId, parameters, signal, log });
     for (const [place, verdict] of checkedVerdicts(answer, events.length).entries())

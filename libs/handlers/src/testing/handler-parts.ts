@@ -5,10 +5,15 @@ import type { HandlerContext, HandlerEvent } from '../handler.ts';
 /** One event for each payload, at the offsets from 0 on of one partition. */
 export function eventsOf<Payload>(
   payloads: readonly Payload[],
-  { topic = 'topic', partition = 0 }: { readonly topic?: string; readonly partition?: number } = {},
+  {
+    topic = 'topic',
+    topicId = 'topic-id',
+    partition = 0,
+  }: { readonly topic?: string; readonly topicId?: string; readonly partition?: number } = {},
 ): readonly HandlerEvent<Payload>[] {
   return payloads.map((payload, offset) => ({
     topic,
+    topicId,
     partition,
     offset: toOffset(offset),
     timestampMs: 0n,

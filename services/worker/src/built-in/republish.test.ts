@@ -14,7 +14,7 @@ const context = { jobId: 'job-1', rangeId: '0/-1', token: 't7' } as HandlerConte
 const BINARY = Buffer.from([0, 0xff, 0xfe]);
 
 function event(fields: Partial<HandlerEvent<Buffer | null>>): HandlerEvent<Buffer | null> {
-  const place = { topic: 't', partition: 3, offset: toOffset(7), timestampMs: 1_700_000_000_000n };
+  const place = { topic: 't', topicId: 'id-1', partition: 3, offset: toOffset(7), timestampMs: 1_700_000_000_000n };
   return { ...place, key: BINARY, value: null, headers: [], payload: null, ...fields };
 }
 
@@ -37,13 +37,14 @@ describe('copyOf', () => {
 
   it('says where the record is from, once, however often it was republished', () => {
     const once = copyOf(event({}), { settings, context, partitionCount: undefined });
-    const twice = copyOf(event({ topic: 'copy', offset: toOffset(9), headers: once.headers ?? [] }), {
+    const twice = copyOf(event({ topic: 'copy', topicId: 'id-2', offset: toOffset(9), headers: once.headers ?? [] }), {
       settings,
       context,
       partitionCount: undefined,
     });
     expect(twice.headers?.map(([name, value]) => `${name}=${value}`)).toEqual([
       'tm_origin_topic=copy',
+      'tm_origin_topic_id=id-2',
       'tm_origin_partition=3',
       'tm_origin_offset=9',
       'tm_origin_timestamp=1700000000000',
@@ -51,6 +52,12 @@ describe('copyOf', () => {
       'tm_origin_range=0/-1',
       'tm_origin_token=t7',
     ]);
+  });
+
+  it('names no topic id where nobody knows it, as of a letter that an older worker wrote', () => {
+    const { headers } = copyOf(event({ topicId: undefined }), { settings, context, partitionCount: undefined });
+    expect(headers?.map(([name]) => name)).toContain('tm_origin_topic');
+    expect(headers?.map(([name]) => name)).not.toContain('tm_origin_topic_id');
   });
 
   it('keeps the partition, or places by key; what has no key stays together', () => {
@@ -115,6 +122,21 @@ describe('a target that takes its time', () => {
 
 const parameters = { topic: 'copy' };
 const republish = { topic: 't', handler: 'republish', acceptDuplicates: true, parameters };
+
+it('B3: names the topic by its id, too, by which records of one that was created again are told apart', async () => {
+  const bench = await setUp(1);
+  const former = await bench.cluster.catalog.describe('t');
+  const first = await bench.install(republish);
+  await work(bench);
+  await first.closed();
+  bench.cluster.recreateTopic('t');
+  const later = await bench.cluster.catalog.describe('t');
+  await bench.append('t', ['0']);
+  await (await bench.install(republish)).closed();
+  const copies = await recordsOf(bench.cluster, 'copy');
+  expect(originsOf(copies)).toEqual([0, 0]);
+  expect(copies.map((copy) => headerText(copy, 'tm_origin_topic_id'))).toEqual([former?.topicId, later?.topicId]);
+});
 
 const originsOf = (records: readonly LogRecord[]): readonly number[] =>
   records.map((record) => Number(headerText(record, 'tm_origin_offset')));

@@ -3,8 +3,8 @@
  *
  * A chunk is one append, in offset order, by an idempotent producer: what the producer tries again is not written twice, but a
  * chunk that is handed over again is. So the handler says that it is not idempotent, and whoever reads the target knows a
- * copy again by (`tm_origin_topic`, `tm_origin_partition`, `tm_origin_offset`). A write that has begun cannot be called back; one
- * that still waits for others is not begun once its lease, or its time, is over.
+ * copy again by (`tm_origin_topic_id`, `tm_origin_partition`, `tm_origin_offset`). A write that has begun cannot be called
+ * back; one that still waits for others is not begun once its lease, or its time, is over.
  */
 import { defineHandler, done, type HandlerContext, type HandlerEvent, type RawHandler } from '@tidemark/handlers';
 import { REPUBLISH, type RepublishSettings, readRepublish } from '@tidemark/jobs';
@@ -108,6 +108,7 @@ const ORIGIN = 'tm_origin_';
 function headersOf(event: Event, { jobId, rangeId, token }: HandlerContext): RecordHeaders {
   const origin = {
     topic: event.topic,
+    ...(event.topicId === undefined ? {} : { topic_id: event.topicId }),
     partition: String(event.partition),
     offset: String(event.offset),
     timestamp: String(event.timestampMs),

@@ -106,6 +106,7 @@ it('D2: posts what was written, with where it is from: decoded, as bytes, and a 
       authorization: 'Bearer s3cret',
       'idempotency-key': 't/0/1',
       'tm-origin-topic': 't',
+      'tm-origin-topic-id': job.definition.topicId,
       'tm-origin-partition': '0',
       'tm-origin-offset': '1',
       'tm-origin-timestamp': '1700000000000',

@@ -10,7 +10,7 @@ import { createWebhook } from './webhook.ts';
 
 async function faultOf(parameters: Readonly<Record<string, string>>, topic = 't') {
   const { handle } = createWebhook({ codec: createMemoryCodec(), nowMs: Date.now });
-  const place = { topic, partition: 0, offset: toOffset(0), timestampMs: 0n };
+  const place = { topic, topicId: 'id', partition: 0, offset: toOffset(0), timestampMs: 0n };
   const event: HandlerEvent<Buffer | null> = { ...place, key: null, value: null, headers: [], payload: null };
   const context = { jobId: 'j', attempt: 1, parameters, signal: new AbortController().signal };
   const thrown = await Promise.resolve(handle?.(event, context as unknown as HandlerContext)).catch(

@@ -87,6 +87,7 @@ function headersOf(event: Event, { jobId, attempt }: HandlerContext): Readonly<R
   const headers = {
     'idempotency-key': idempotencyKey(event),
     'tm-origin-topic': event.topic,
+    ...(event.topicId === undefined ? {} : { 'tm-origin-topic-id': event.topicId }),
     'tm-origin-partition': String(event.partition),
     'tm-origin-offset': String(event.offset),
     'tm-origin-timestamp': String(event.timestampMs),

@@ -7,12 +7,14 @@ import type { LogRecord } from '@tidemark/log';
 /** Where the records of a chunk come from. */
 export interface EventOrigin {
   readonly topic: string;
+  readonly topicId: string | undefined;
   readonly partition: number;
 }
 
 /** Bytes and decoded values come through one door: an event whose payload is typed `null` fits every handler. */
 export class RecordEvent implements HandlerEvent<null> {
   readonly topic: string;
+  readonly topicId: string | undefined;
   readonly partition: number;
   readonly offset: Offset;
   readonly timestampMs: bigint;
@@ -23,6 +25,7 @@ export class RecordEvent implements HandlerEvent<null> {
 
   constructor(origin: EventOrigin, record: LogRecord, payload: unknown) {
     this.topic = origin.topic;
+    this.topicId = origin.topicId;
     this.partition = origin.partition;
     this.offset = record.offset;
     this.timestampMs = record.timestampMs;
@@ -40,7 +43,7 @@ export function eventOfLetter(origin: EventOrigin, letter: LogRecord, payload: u
   const { key, value, headers } = letter;
   const timestampMs = facts.timestampMs ?? letter.timestampMs;
   const record = { offset: toOffset(facts.origin.offset), timestampMs, key, value, headers: withoutBlock(headers) };
-  return new RecordEvent(facts.origin, record, payload);
+  return new RecordEvent({ ...facts.origin, topicId: facts.topicId }, record, payload);
 }
 
 /** As a job over `topic` hands it to its handler. */

@@ -34,7 +34,7 @@ export class Run {
 
   constructor(options: RunOptions) {
     this.#options = options;
-    this.#origin = { topic: options.job.topic, partition: options.partition };
+    this.#origin = { topic: options.job.topic, topicId: options.job.topicId, partition: options.partition };
     this.#hasLetters = isDeadLetterTopic(options.job.topic);
     const { concurrency, timeoutMs } = handlerDefaults(options.handler);
     this.#concurrency = options.job.ordering === Ordering.partition ? 1 : concurrency;
