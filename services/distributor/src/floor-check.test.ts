@@ -21,6 +21,7 @@ async function filledPlace() {
   await marks.ensure(1);
   let loads = 0;
   let lives = 0;
+  let isReplaced = false;
   const keeper = createFloorKeeper({
     store,
     loadMarks: (options) => {
@@ -28,7 +29,9 @@ async function filledPlace() {
       return marks.load(options);
     },
     readFloors: async () => () => [{ holder: 'held', offset: need.offset }],
-    prove: async () => undefined,
+    prove: async () => {
+      if (isReplaced) throw new Error('replaced');
+    },
     newLife: () => {
       lives += 1;
       return `life-${lives}`;
@@ -43,6 +46,7 @@ async function filledPlace() {
       keeper,
       places: [place],
       needs: () => [{ holder: 'held', needs: [need] }],
+      isOver: (holder) => holder === 'over',
     });
   /** As a guard that was killed while it committed. */
   const leaveOpen = () => {
@@ -51,13 +55,16 @@ async function filledPlace() {
     transaction.append([{ topic, partition: 0, key: Buffer.from('a mark'), value: Buffer.from('never read') }]);
     return transaction;
   };
-  return { store, keeper, check, leaveOpen, loads: () => loads };
+  const replace = (): void => {
+    isReplaced = true;
+  };
+  return { store, keeper, check, leaveOpen, replace, loads: () => loads };
 }
 
 it('asks only the store while every place is complete, so an open transaction of a guard holds nothing up', async () => {
   const { check, leaveOpen, loads } = await filledPlace();
   leaveOpen();
-  expect(await check()).toEqual({ kind: 'checked', filled: 0, restored: 0 });
+  expect(await check()).toEqual({ kind: 'checked', filled: 0, restored: 0, dropped: 0 });
   expect(loads()).toBe(0);
 });
 
@@ -71,7 +78,7 @@ it('comes again for a place that cannot be filled because an open transaction ho
   expect(await check()).toEqual({ kind: 'held back' });
   expect(await store.look(place)).toBeUndefined();
   transaction.abort();
-  expect(await check()).toEqual({ kind: 'checked', filled: 1, restored: 0 });
+  expect(await check()).toEqual({ kind: 'checked', filled: 1, restored: 0, dropped: 0 });
   expect((await store.look(place))?.floors).toMatchObject([{ holder: 'held', offset: 5n }]);
 });
 
@@ -81,6 +88,22 @@ it('puts back a floor that somebody removed, also when its job does not get on',
   // The keeper believes that it is there.
   await keeper.raise('held', { acknowledged: need, stored: need.offset });
   expect((await store.look(place))?.floors).toEqual([]);
-  expect(await check()).toEqual({ kind: 'checked', filled: 0, restored: 1 });
+  expect(await check()).toEqual({ kind: 'checked', filled: 0, restored: 1, dropped: 0 });
   expect((await store.look(place))?.floors).toMatchObject([{ holder: 'held', offset: 5n, reservedUntilMs: undefined }]);
+});
+
+it('drops the floor that somebody put back of what is over, unless it was replaced itself', async () => {
+  const { store, check, replace } = await filledPlace();
+  const holders = async () => (await store.look(place))?.floors.map(({ holder }) => holder);
+  const left = { place, holder: 'over', offset: toOffset(2n), wasConfirmed: true };
+  await store.confirm(left);
+  await store.confirm({ ...left, holder: 'of-nobody' });
+  await store.reserve({ place, holder: 'asked-anew', offset: toOffset(9n), ttlMs: 60_000 });
+  expect(await check()).toEqual({ kind: 'checked', filled: 0, restored: 0, dropped: 1 });
+  expect(await holders()).toEqual(expect.not.arrayContaining(['over']));
+  expect(await holders()).toEqual(expect.arrayContaining(['held', 'of-nobody', 'asked-anew']));
+  await store.confirm(left);
+  replace();
+  await expect(check()).rejects.toThrow('replaced');
+  expect(await holders()).toContain('over');
 });

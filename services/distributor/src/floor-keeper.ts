@@ -43,6 +43,11 @@ export interface FloorKeeper {
     floors: { readonly acknowledged: Need; readonly stored: Offset },
   ): Promise<{ readonly kind: 'raised' } | PlaceIncomplete>;
   drop(holder: string, places: readonly FloorPlace[]): Promise<void>;
+  /**
+   * Of one that is over and was dropped before. Whoever was replaced knows an older end of a name that is used again since, so
+   * this takes a proof.
+   */
+  dropLeft(holder: string, place: FloorPlace): Promise<void>;
   /** Fills those that are incomplete; returns how many there were. */
   fill(places: readonly FloorPlace[]): Promise<number>;
   /** The same for a caller that comes again; undefined when the marks cannot be read now. */
@@ -108,6 +113,11 @@ class Keeper implements FloorKeeper {
       await this.#parts.store.drop({ place, holder });
       this.#known.get(placeKey(place))?.delete(holder);
     }
+  }
+
+  async dropLeft(holder: string, place: FloorPlace): Promise<void> {
+    await this.#parts.prove();
+    await this.drop(holder, [place]);
   }
 
   fill(places: readonly FloorPlace[]): Promise<number> {

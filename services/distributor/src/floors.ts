@@ -1,6 +1,7 @@
 /** The steps of a job's life at which its floors change. */
 
 import type { JobState } from '@tidemark/contracts';
+import { holderOf, isHeld, isTerminal } from '@tidemark/jobs';
 import { monotonicNowMs } from '@tidemark/keyspace';
 import { changeOf, move, timeOf } from './changes.ts';
 import { lookAfterFloors } from './floor-check.ts';
@@ -39,14 +40,25 @@ export async function checkFloors(shard: Shard): Promise<void> {
       }
       yield* needsOfAllSeries(shard);
     },
+    isOver: isOverIn(shard),
   });
   if (answer.kind === 'held back') {
     floors.checkedAtMs = undefined;
     return;
   }
   floors.checkedAtMs = monotonicNowMs();
-  const { filled, restored } = answer;
-  if (filled + restored > 0) parts.logger.info({ places: filled, restored, of: floors.places.size }, 'floors.filled');
+  const { filled, restored, dropped } = answer;
+  if (filled + restored + dropped > 0)
+    parts.logger.info({ places: filled, restored, dropped, of: floors.places.size }, 'floors.filled');
+}
+
+/** By the book as it is when it is asked: an end is done with before anybody looks at floors. */
+function isOverIn({ book, series }: Shard): (holder: string) => boolean {
+  return (holder) => {
+    const job = book.state(holder);
+    if (job !== undefined) return isTerminal(job.state);
+    return series.all().some((state) => !isHeld(state) && holderOf(state.series) === holder);
+  };
 }
 
 function rememberCovered(shard: Shard): void {

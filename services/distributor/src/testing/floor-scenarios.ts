@@ -1,9 +1,9 @@
 /** Floors: reserved at the pin, confirmed when durable, raised behind checkpoints, dropped last. */
-import type { FloorPlace } from '@tidemark/cursors';
+import type { FloorPlace, FloorStore } from '@tidemark/cursors';
 import { createMarkLog } from '@tidemark/jobs/kafka';
 import { type Offset, toOffset } from '@tidemark/keyspace';
 import { waitFor } from '@tidemark/testkit';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Rig } from './rig.ts';
 import { checkpointed, numbers, type RigOf, raise } from './scenario-looks.ts';
 
@@ -44,6 +44,29 @@ export function floorScenarios(where: string, rigOf: RigOf): void {
       await waitFor('the keys to go', async () => (await rig.parts.store.snapshot(jobId)) === undefined);
       expect((await floorsOf(rig, topic))[0]).toMatchObject([{ holder: jobId }]);
       release();
+      await floorsGone(rig, topic);
+    });
+
+    it('P7: the floor of a job that ended, put back by a distributor that was replaced, is dropped by its successor', async () => {
+      const rig = rigOf();
+      const topic = await rig.parts.newTopic(1);
+      await rig.produce(topic, 0, numbers(10));
+      const zombie = hesitating(rig.parts.floors);
+      await rig.start({ floors: zombie.floors });
+      const jobId = await rig.request({ topic });
+      const series = 'nightly';
+      await zombie.confirms(jobId);
+      // Accepted, done and gone while the one before still means to accept it.
+      await rig.start({ floorsLookEveryMs: 0 });
+      await rig.createSeries(series, { topic });
+      await heldBy(rig, topic, [jobId, `series:${series}`]);
+      await rig.settleAll(jobId);
+      await rig.ended(jobId);
+      await rig.orderSeries(series, 'delete');
+      await floorsGone(rig, topic);
+      await zombie.goOn();
+      const place = await placeOf(rig, topic);
+      await rig.parts.floors.confirm({ place, holder: `series:${series}`, offset: toOffset(0), wasConfirmed: false });
       await floorsGone(rig, topic);
     });
 
@@ -199,6 +222,45 @@ export async function floorAt(rig: Rig, topic: string, offset: bigint): Promise<
 
 async function floorsGone(rig: Rig, topic: string): Promise<void> {
   await waitFor('no floor to be held', async () => (await floorsOf(rig, topic))[0]?.length === 0);
+}
+
+async function heldBy(rig: Rig, topic: string, holders: readonly string[]): Promise<void> {
+  await waitFor(`floors of ${holders.join(', ')}`, async () => {
+    const found = (await floorsOf(rig, topic))[0]?.map(({ holder }) => holder) ?? [];
+    return holders.every((holder) => found.includes(holder));
+  });
+}
+
+/** A distributor that stands still, as one that was suspended, between its proof and the confirmation of a floor. */
+function hesitating(floors: FloorStore) {
+  const gate = Promise.withResolvers<void>();
+  const reached = new Map<string, PromiseWithResolvers<void>>();
+  const done = Promise.withResolvers<void>();
+  const at = (holder: string): PromiseWithResolvers<void> => {
+    const known = reached.get(holder) ?? Promise.withResolvers<void>();
+    reached.set(holder, known);
+    return known;
+  };
+  const hesitant: FloorStore = {
+    ...floors,
+    confirm: async (request) => {
+      at(request.holder).resolve();
+      await gate.promise;
+      const answer = await floors.confirm(request);
+      done.resolve();
+      return answer;
+    },
+  };
+  onTestFinished(() => gate.resolve());
+  return {
+    floors: hesitant,
+    confirms: (holder: string): Promise<void> => at(holder).promise,
+    /** Resolves when it has confirmed. */
+    goOn: async (): Promise<void> => {
+      gate.resolve();
+      await done.promise;
+    },
+  };
 }
 
 /** A topic has floors and marks from its first job on. */
