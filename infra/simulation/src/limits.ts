@@ -18,4 +18,4 @@ export const ATTEMPT_TIMEOUT_MS = 2_600;
 /** Seeds in which records are removed under a job that goes on, and its store is emptied after: often enough, and the others stay what they were. */
 export const ROBBED_ONE_IN = 15;
 /** So that such a job is still at work then. */
-export const ROBBED_HANDLER_MS = [40, 300] as const;
+export const ROBBED_HANDLER_MS = [300, 700] as const;

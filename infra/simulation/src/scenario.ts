@@ -211,10 +211,11 @@ function robbed(scenario: Scenario, chance: Chance): Scenario {
   const [job] = scenario.jobs;
   const topic = scenario.topics.find(({ name }) => name === job?.topic);
   if (job === undefined || topic === undefined) return scenario;
-  const atMs = chance.between(300, 1_500);
-  const partition = chance.below(topic.partitions.length);
-  const cut: Calamity = { kind: 'foreign cut', atMs, topic: topic.name, partition, part: 0.3 + 0.7 * chance.next() };
-  const loss: Calamity = { kind: 'empty store', atMs: atMs + chance.between(1_000, 4_000) };
+  const atMs = chance.between(800, 3_500);
+  const lengths = topic.partitions.map(({ batches }) => batches.reduce((sum, { records }) => sum + records, 0));
+  const partition = lengths.indexOf(Math.max(...lengths));
+  const cut: Calamity = { kind: 'foreign cut', atMs, topic: topic.name, partition, part: 0.2 + 0.6 * chance.next() };
+  const loss: Calamity = { kind: 'empty store', atMs: atMs + chance.between(1_000, 3_000) };
   const slow = { ...job, submitMs: 0, onLost: 'skip' as const, handlerMs: chance.pick(ROBBED_HANDLER_MS) };
   return {
     ...scenario,
