@@ -96,6 +96,7 @@ export {
 export { dueAfterSetBack, nextDueMs } from './src/series-schedule.ts';
 export {
   isHeld,
+  isKilledSeries,
   lastingFault,
   moveSeries,
   type SeriesAnswer,

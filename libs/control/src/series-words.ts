@@ -1,6 +1,6 @@
 /** Series and what became of orders to them, in the words of command line and console. */
 import type { SeriesDefinition, SeriesState } from '@tidemark/contracts';
-import { lastingFault, type SeriesOrderName, SeriesStatus } from '@tidemark/jobs';
+import { isKilledSeries, lastingFault, type SeriesOrderName, SeriesStatus } from '@tidemark/jobs';
 import { assertNever } from '@tidemark/keyspace';
 import type { OrderSeriesAnswer } from './series.ts';
 import { plainText } from './table.ts';
@@ -56,12 +56,20 @@ const APPLIED: Readonly<Record<GivenOrder, (state: SeriesState, before: SeriesSt
       : `the next run begins as soon as ${state.liveRun} ends`;
   },
   resume: (_, before) =>
-    `ACTIVE again, behind what stopped it: ${before.reason}. What that run did not settle is skipped; "tidemark job show ${before.series}-${before.runs}" shows its window, for a job of its own`,
+    isKilledSeries(before)
+      ? resumedAfterKill(before)
+      : `ACTIVE again, behind what stopped it: ${before.reason}. What that run did not settle is skipped; "tidemark job show ${before.series}-${before.runs}" shows its window, for a job of its own`,
   delete: (_, before) =>
     before.liveRun === ''
       ? 'DELETED; the log is no longer held for it'
       : `DELETED; run ${before.liveRun} goes on by itself`,
 };
+
+/** Nothing was skipped: a run that was killed with it is paused, and the next one begins behind it. */
+function resumedAfterKill({ liveRun }: SeriesState): string {
+  if (liveRun === '') return 'ACTIVE again';
+  return `ACTIVE again; run ${liveRun} was killed, too, and the next one begins when that has ended: "tidemark job resume ${liveRun}"`;
+}
 
 function refusalText(series: string, reason: string): string {
   return lastingFault(reason) === undefined && reason.includes('resume it first')

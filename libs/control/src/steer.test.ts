@@ -1,9 +1,10 @@
-import type { JobCommand, JobState } from '@tidemark/contracts';
+import type { JobCommand, JobState, SeriesState } from '@tidemark/contracts';
 import { type CommandName, newRequest } from '@tidemark/jobs';
-import { sampleState } from '@tidemark/jobs/testing';
+import { sampleSeries, sampleState } from '@tidemark/jobs/testing';
 import { NO_COUNTS } from '@tidemark/keyspace';
 import { describe, expect, it } from 'vitest';
 import { killAll } from './kill-all.ts';
+import { ANSWER_TIMEOUT_MS } from './limits.ts';
 import type { Order } from './order.ts';
 import { steerJob } from './steer.ts';
 import { scriptedJobLog } from './testing/scripted-job-log.ts';
@@ -228,14 +229,46 @@ describe('kill of all', () => {
   it('names the jobs that are not stopped in time', async () => {
     const jobLog = scriptedJobLog({ states, onCommand: ({ commandId }) => [job(2, 'a', 'PAUSED', [commandId])] });
     const answer = await killAll({ jobLog }, by, { answerTimeoutMs: PATIENCE_MS });
-    expect(answer).toMatchObject({ kind: 'unanswered', left: [{ jobId: 'b' }] });
+    expect(answer).toMatchObject({ kind: 'unanswered', left: ['b'] });
+  });
+
+  it('stops every series that is active, and waits for those, too', async () => {
+    const at = (n: number, fields: Partial<SeriesState>) => sampleSeries({ updatedAtMs: BigInt(n), ...fields });
+    const series = [
+      at(1, { series: 'x', status: 'STOPPED' }),
+      at(2, { series: 'x', status: 'ACTIVE' }),
+      at(1, { series: 'y' }),
+      at(1, { series: 'z', status: 'STOPPED' }),
+    ];
+    const jobLog = scriptedJobLog({
+      states: [],
+      series,
+      onCommandToSeries: ({ commandId }) => [
+        at(3, { series: 'x', status: 'STOPPED', orderIds: [commandId] }),
+        at(3, { series: 'y', status: 'DELETED' }),
+      ],
+    });
+    const dry = await killAll({ jobLog }, by, { dryRun: true });
+    expect(dry).toMatchObject({ kind: 'dry run', series: [{ series: 'x' }, { series: 'y' }] });
+    expect(await killAll({ jobLog }, by, { answerTimeoutMs: ANSWER_TIMEOUT_MS })).toMatchObject({
+      kind: 'applied',
+      series: [
+        { series: 'x', status: 'STOPPED' },
+        { series: 'y', status: 'DELETED' },
+      ],
+    });
+    const silent = scriptedJobLog({ states: [], series });
+    expect(await killAll({ jobLog: silent }, by, { answerTimeoutMs: PATIENCE_MS })).toMatchObject({
+      kind: 'unanswered',
+      left: ['series x', 'series y'],
+    });
   });
 
   it('is written when nothing runs, too, and a dry run only tells', async () => {
     const jobLog = scriptedJobLog({ states: [] });
-    expect(await killAll({ jobLog }, by, { dryRun: true })).toEqual({ kind: 'dry run', states: [] });
+    expect(await killAll({ jobLog }, by, { dryRun: true })).toEqual({ kind: 'dry run', states: [], series: [] });
     expect(jobLog.commands).toEqual([]);
-    expect(await killAll({ jobLog }, by)).toEqual({ kind: 'applied', states: [] });
+    expect(await killAll({ jobLog }, by)).toEqual({ kind: 'applied', states: [], series: [] });
     expect(jobLog.commands).toHaveLength(1);
   });
 });

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { ORDER_IDS_MAX } from './limits.ts';
 import { chainFault, endsAfter, neededBySeries, removedBetween } from './series-chain.ts';
 import { definitionFaults, isSameSeries, runRequest } from './series-definition.ts';
-import { lastingFault, moveSeries, type SeriesTransition } from './series-state.ts';
+import { isKilledSeries, lastingFault, moveSeries, type SeriesTransition } from './series-state.ts';
 import { sampleDefinition, samplePin, sampleRequest, sampleSeries } from './testing/index.ts';
 
 const time = { atMs: 1_700_000_000_500n, actor: 'distributor' };
@@ -96,6 +96,31 @@ describe('what a series asks for', () => {
     expect(isSameSeries(definition, { ...definition, request })).toBe(true);
     expect(isSameSeries(definition, { ...definition, zone: 'Europe/Berlin' })).toBe(false);
     expect(isSameSeries(definition, { ...definition, request: { ...request, rate: 1 } })).toBe(false);
+  });
+
+  it('that is killed is stopped with its live run, once, and goes on with that', () => {
+    const killed = {
+      kind: 'killed',
+      orderId: 'k-1',
+      reason: 'RECORDS_GONE: no, a bad deploy',
+      actor: 'tester',
+    } as const;
+    const running = sampleSeries({ liveRun: 'nightly-1', runs: 1n });
+    const stopped = moveSeries(running, killed, { atMs: 7n, actor: 'tester' });
+    if (stopped.kind !== 'moved') throw new Error(stopped.kind);
+    expect(stopped.state).toMatchObject({
+      status: 'STOPPED',
+      reason: `killed: ${killed.reason}`,
+      liveRun: 'nightly-1',
+    });
+    expect(stopped.events).toMatchObject([{ kind: 'SeriesStopped', actor: 'tester' }]);
+    expect([isKilledSeries(stopped.state), lastingFault(stopped.state.reason)]).toEqual([true, undefined]);
+    expect(moveSeries(stopped.state, { ...killed, orderId: 'k-2' }, { atMs: 8n, actor: 'tester' }).kind).toBe('same');
+    const by = { orderId: 'r-1', reason: '', actor: 'tester' };
+    const resumed = moveSeries(stopped.state, { kind: 'resumed', ...by }, { atMs: 9n, actor: 'tester' });
+    expect(resumed.state).toMatchObject({ status: 'ACTIVE', reason: '', liveRun: 'nightly-1' });
+    // The same order once more, because its answer was lost.
+    expect(moveSeries(resumed.state, killed, { atMs: 10n, actor: 'tester' }).kind).toBe('same');
   });
 
   it('all faults are told at once', () => {

@@ -5,6 +5,7 @@
  *
  *     ACTIVE --begun--> ACTIVE with a live run --ended: COMPLETED--> ACTIVE
  *            --looked, rescheduled--> ACTIVE  --ended: any other end, stopped--> STOPPED --resumed--> ACTIVE
+ *     ACTIVE --killed--> STOPPED, with its live run if there is one: that is paused, and comes first after a resume
  *     ACTIVE, STOPPED --deleted--> DELETED
  *
  * The ends move in the transaction that pins a run, so windows join whoever crashes where, and a run that ends badly has
@@ -46,7 +47,7 @@ export type SeriesTransition =
       readonly dueAtMs: bigint;
     } & Ordered)
   | ({ readonly kind: 'refused'; readonly definition: SeriesDefinition; readonly fault: string } & Ordered)
-  | ({ readonly kind: 'run' | 'resumed' | 'deleted' } & Ordered)
+  | ({ readonly kind: 'run' | 'resumed' | 'deleted' | 'killed' } & Ordered)
   /** The window was empty. */
   | {
       readonly kind: 'looked';
@@ -136,7 +137,7 @@ function create(state: SeriesState | undefined, event: Creation, time: Transitio
 
 function order(
   state: SeriesState,
-  event: Extract<SeriesTransition, { kind: 'run' | 'resumed' | 'deleted' }>,
+  event: Extract<SeriesTransition, { kind: 'run' | 'resumed' | 'deleted' | 'killed' }>,
   time: TransitionTime,
 ): SeriesAnswer {
   const by = { ...time, actor: event.actor };
@@ -156,6 +157,14 @@ function order(
     }
     case 'deleted':
       return move({ status: SeriesStatus.deleted, reason: event.reason, liveRun: '' }, 'SeriesDeleted');
+    case 'killed':
+      // One that was stopped before keeps its reason, which a resume may have to heed.
+      if (state.status !== SeriesStatus.active) return { kind: 'same', state };
+      return move(
+        { status: SeriesStatus.stopped, reason: KILLED + event.reason },
+        'SeriesStopped',
+        KILLED + event.reason,
+      );
     default:
       return assertNever(event.kind);
   }
@@ -211,9 +220,16 @@ function stop(state: SeriesState, reason: string, time: TransitionTime): SeriesA
   return moved(state, { status: SeriesStatus.stopped, reason, liveRun: '' }, time, { kind: 'SeriesStopped', reason });
 }
 
+const KILLED = 'killed: ';
+
+/** By the order that stopped everything, and not by a run: what follows is the text of whoever gave it. */
+export function isKilledSeries({ status, reason }: Pick<SeriesState, 'status' | 'reason'>): boolean {
+  return status === SeriesStatus.stopped && reason.startsWith(KILLED);
+}
+
 /** What no resume heals, because the next run would find the same. */
 export function lastingFault(reason: string): string | undefined {
-  return LASTING.test(reason) ? reason : undefined;
+  return !reason.startsWith(KILLED) && LASTING.test(reason) ? reason : undefined;
 }
 
 const LASTING = /\b(TOPIC_RECREATED|TOPIC_NOT_FOUND|RECORDS_GONE|LOG_WENT_BACK): /;

@@ -121,21 +121,26 @@ it('cancel --force does not wait for a handler that hangs, pause gives it as lon
 it('kill --all pauses every job that runs, and each can be resumed', async () => {
   const ids = ['all-1', 'all-2', 'all-3'];
   for (const id of ids) await submit(id, 'gated');
+  await run('series', 'create', 'hourly', '--topic', topic, '--handler', 'gated', '--every', '1h');
   const refused = await run('job', 'kill', '--all');
   expect([refused.exitCode, refused.notes.join('')]).toEqual([2, expect.stringMatching(/--yes says that it is meant/)]);
   const dry = await run('job', 'kill', '--all', '--dry-run');
-  expect(dry.out[0]).toBe('would kill 3 jobs; nothing was changed');
+  expect(dry.out[0]).toBe('would kill 3 jobs and stop 1 series; nothing was changed');
   const startedMs = performance.now();
   const killed = await run('job', 'kill', '--all', '--yes', '--reason', 'bad deploy', '-o', 'json');
   expect(performance.now() - startedMs).toBeLessThan(AT_ONCE_MS);
   expect(killed.exitCode).toBe(0);
-  const { result, jobs } = parsed(killed) as {
+  const { result, jobs, series } = parsed(killed) as {
     result: string;
+    series: object[];
     jobs: { jobId: string; state: string; reason: string }[];
   };
   expect(result).toBe('applied');
   expect(jobs.map(({ jobId }) => jobId).sort()).toEqual(ids);
   for (const job of jobs) expect(job).toMatchObject({ state: 'PAUSED', reason: 'killed: bad deploy' });
+  expect(series).toMatchObject([{ series: 'hourly', status: 'STOPPED', reason: 'killed: bad deploy' }]);
+  const resumed = await run('series', 'resume', 'hourly', '--yes');
+  expect([resumed.exitCode, resumed.out]).toEqual([0, ['hourly  ACTIVE again']]);
   open('all-2');
   expect((await run('job', 'resume', 'all-2')).exitCode).toBe(0);
   expect((await run('job', 'wait', 'all-2', '--timeout', PATIENCE)).exitCode).toBe(0);

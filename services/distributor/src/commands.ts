@@ -12,6 +12,8 @@ import {
   type JobOrder,
   JobPhase,
   journal,
+  moveSeries,
+  type SeriesAnswer,
   type TransitionAnswer,
   type TransitionTime,
   transition,
@@ -23,6 +25,7 @@ import { putAside } from './dead-requests.ts';
 import { eachOf } from './in-slices.ts';
 import type { LiveJob } from './job-book.ts';
 import { KILLED_AT_ONCE } from './limits.ts';
+import { commitSeries } from './series-orders.ts';
 import { commit, type JobChange, type Shard, withdraw } from './shard.ts';
 import { drain, halt, lastLook } from './stopping.ts';
 import { bringUp } from './store-filling.ts';
@@ -55,8 +58,9 @@ export async function applyCommand(
 }
 
 /**
- * All jobs are halted first, which is what somebody in need of it waits for. The position passes the command only when all
- * of them are durable; read again, it finds its id and its place in those that were.
+ * All jobs are halted first, which is what somebody in need of it waits for; then the series are stopped, so that none begins
+ * another run. The position passes the command only when all of them are durable; read again, it finds its id and its place in those
+ * that were.
  */
 export async function killAll(shard: Shard, command: JobCommand, place: CommandPlace): Promise<void> {
   const time = timeOf(shard);
@@ -69,13 +73,32 @@ export async function killAll(shard: Shard, command: JobCommand, place: CommandP
   }
   await eachOf(killed, ({ job }) => halt(shard, job.jobId));
   if (killed.length > 0) await shard.parts.onStep('kill.halted');
+  const stopped = await stopAllSeries(shard, command, time);
   const cancelling = killed.filter(({ order }) => order.kind === 'cancelling');
   const paused = killed.filter(({ order }) => order.kind !== 'cancelling');
   for (let first = 0; first < paused.length; first += KILLED_AT_ONCE)
     await commitKilled(shard, paused.slice(first, first + KILLED_AT_ONCE), () => undefined);
   for (const move of cancelling) await act(shard, move, () => undefined);
-  if (killed.length > 0)
-    shard.parts.logger.warn({ jobs: killed.length, reason: command.reason, actor: command.actor }, 'jobs.killed');
+  const { reason, actor } = command;
+  if (killed.length + stopped > 0)
+    shard.parts.logger.warn({ jobs: killed.length, series: stopped, reason, actor }, 'jobs.killed');
+}
+
+/** How many there were. */
+async function stopAllSeries(
+  shard: Shard,
+  { commandId, reason, actor }: JobCommand,
+  time: TransitionTime,
+): Promise<number> {
+  const stopped: Extract<SeriesAnswer, { kind: 'moved' }>[] = [];
+  for (const state of shard.series.active()) {
+    const answer = moveSeries(state, { kind: 'killed', orderId: commandId, reason, actor }, time);
+    if (answer.kind === 'moved') stopped.push(answer);
+  }
+  for (let first = 0; first < stopped.length; first += KILLED_AT_ONCE)
+    await commitSeries(shard, stopped.slice(first, first + KILLED_AT_ONCE), time);
+  if (stopped.length > 0) await shard.parts.onStep('kill.series-stopped');
+  return stopped.length;
 }
 
 interface Move {

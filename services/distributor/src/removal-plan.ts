@@ -80,7 +80,7 @@ interface Known extends Pick<RemovalFacts, 'read' | 'keeping'> {
 function removableOf(state: JobState, { read, keeping, series, crowded }: Known): Removable | undefined {
   if (holdOf(state) !== undefined) return undefined;
   const of = series.get(state.request.series);
-  const isRun = of !== undefined && runNumberOf(of.series, state.jobId) !== undefined;
+  const isRun = of !== undefined && numberOf(state, of) !== undefined;
   if (isRun && isNeededBy(of, state)) return undefined;
   const isOld = BigInt(read.throughMs) - state.updatedAtMs > BigInt(keeping.endedMs);
   if (isRun && crowded.has(state.jobId))
@@ -104,7 +104,8 @@ function crowdedRuns({ states, keeping }: RemovalFacts, series: ReadonlyMap<stri
   const ended = new Map<string, { readonly jobId: string; readonly number: bigint }[]>();
   for (const state of states) {
     const name = state.request.series;
-    const number = series.has(name) && holdOf(state) === undefined ? runNumberOf(name, state.jobId) : undefined;
+    const of = series.get(name);
+    const number = of === undefined || holdOf(state) !== undefined ? undefined : numberOf(state, of);
     if (number === undefined) continue;
     const runs = ended.get(name) ?? [];
     ended.set(name, runs);
@@ -114,6 +115,12 @@ function crowdedRuns({ states, keeping }: RemovalFacts, series: ReadonlyMap<stri
   for (const runs of ended.values())
     for (const { jobId } of runs.sort((a, b) => (a.number < b.number ? 1 : -1)).slice(keeping.runs)) crowded.add(jobId);
   return crowded;
+}
+
+/** A request that only says that it is one was refused; it may name any number. */
+function numberOf({ jobId }: JobState, { series, runs }: SeriesState): bigint | undefined {
+  const number = runNumberOf(series, jobId);
+  return number !== undefined && number <= runs ? number : undefined;
 }
 
 /** Whether some of it was not covered before. */

@@ -288,6 +288,64 @@ describe('a run that does not complete', () => {
   });
 });
 
+describe('a kill of all', () => {
+  it('stops every series, and no run begins until a resume; a run that was killed with it comes first', async () => {
+    let skippedMs = 0;
+    await rig.start({ nowMs: () => Date.now() + skippedMs });
+    await rig.produce(topic, 0, numbers(5));
+    await rig.createSeries('live', { topic });
+    const run = await runNow(rig, 'live', 1n);
+    await rig.state(run, 'RUNNING');
+    await rig.createSeries('idle', { topic });
+    await rig.seriesState('idle', active);
+    const commandId = await rig.command('*', 'kill', { reason: 'bad deploy' });
+    const killed = { status: 'STOPPED', reason: 'killed: bad deploy', orderIds: expect.arrayContaining([commandId]) };
+    expect(await rig.seriesState('live', stopped)).toMatchObject({ ...killed, liveRun: run });
+    expect(await rig.seriesState('idle', stopped)).toMatchObject({ ...killed, liveRun: '' });
+    await rig.state(run, 'PAUSED');
+    skippedMs = 5 * 3_600_000;
+    // A series of after the kill is not meant, and its run shows that all were looked at.
+    await rig.createSeries('later', { topic });
+    await finish(await runNow(rig, 'later', 1n));
+    expect([...(await rig.jobLog.states()).keys()].sort()).toEqual(['later-1', 'live-1']);
+    // Given again because its answer was lost.
+    await rig.orderSeries('idle', 'resume');
+    await rig.command('*', 'kill', { commandId, reason: 'bad deploy' });
+    await rig.seriesState('idle', ({ runs, status }) => runs === 1n && status === 'ACTIVE');
+    await rig.orderSeries('live', 'resume');
+    await rig.seriesState('live', active);
+    await rig.command(run, 'resume');
+    await rig.letRun(run);
+    await finish(run);
+    await rig.seriesState('live', ({ liveRun, lookedAtMs }) => liveRun === '' && lookedAtMs > 0n);
+    expect((await rig.kinds('series:live')).filter((kind) => !kind.startsWith('SeriesRun'))).toEqual([
+      'SeriesCreated',
+      'SeriesStopped',
+      'SeriesResumed',
+    ]);
+  });
+
+  it('that was interrupted between jobs and series is finished by the next one, and stops no series that was resumed since', async () => {
+    const first = await rig.startFrozenAt('kill.series-stopped');
+    await rig.produce(topic, 0, numbers(5));
+    const jobId = await rig.request({ topic });
+    await rig.state(jobId, 'RUNNING');
+    await rig.createSeries('chain', { topic });
+    await rig.seriesState('chain', active);
+    await rig.command('*', 'kill');
+    await first.frozen;
+    await rig.seriesState('chain', stopped);
+    await rig.orderSeries('chain', 'resume');
+    await rig.start();
+    await rig.state(jobId, 'PAUSED');
+    await rig.seriesState('chain', active);
+    first.release();
+    await first.distributor.ended;
+    await finish(await runNow(rig, 'chain', 1n));
+    expect((await rig.kinds('series:chain')).filter((kind) => kind === 'SeriesStopped')).toHaveLength(1);
+  });
+});
+
 describe('creating', () => {
   it('the same again is the same, other content is refused, and after delete the numbers go on', async () => {
     await rig.start();

@@ -20,6 +20,7 @@ export type Step =
   | 'drain.halted'
   | 'pause.committed'
   | 'kill.halted'
+  | 'kill.series-stopped'
   | 'resume.committed'
   | 'split.done'
   | 'end.committed'

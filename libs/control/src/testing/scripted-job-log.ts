@@ -17,13 +17,32 @@ export function scriptedJobLog(options: {
   readonly checkpoints?: readonly RangeCheckpoint[];
   readonly series?: readonly SeriesState[];
   readonly onCommand?: (command: JobCommand) => readonly JobState[];
+  readonly onCommandToSeries?: (command: JobCommand) => readonly SeriesState[];
 }): ScriptedJobLog {
   const log = [...options.states];
   const followers = new Set<(state: JobState) => void>();
+  const seriesLog = [...(options.series ?? [])];
+  const seriesFollowers = new Set<(state: SeriesState) => void>();
   const commands: JobCommand[] = [];
   function write(state: JobState): void {
     log.push(state);
     for (const follower of followers) follower(state);
+  }
+  function writeSeries(state: SeriesState): void {
+    seriesLog.push(state);
+    for (const follower of seriesFollowers) follower(state);
+  }
+  async function followAll<State>(
+    past: readonly State[],
+    listeners: Set<(state: State) => void>,
+    onState: (state: State) => void,
+    signal: AbortSignal,
+  ): Promise<void> {
+    for (const state of [...past]) if (!signal.aborted) onState(state);
+    if (signal.aborted) return;
+    listeners.add(onState);
+    await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+    listeners.delete(onState);
   }
   return {
     commands,
@@ -34,6 +53,7 @@ export function scriptedJobLog(options: {
     async command(command) {
       commands.push(command);
       for (const state of options.onCommand?.(command) ?? []) write(state);
+      for (const state of options.onCommandToSeries?.(command) ?? []) writeSeries(state);
       return PLACE;
     },
     async states() {
@@ -43,22 +63,16 @@ export function scriptedJobLog(options: {
       return PLACE;
     },
     async series() {
-      return new Map((options.series ?? []).map((state) => [state.series, state]));
+      return new Map(seriesLog.map((state) => [state.series, state]));
     },
     async jobsAndSeries() {
       return { states: await this.states(), series: await this.series() };
     },
-    async followSeries() {},
+    followSeries: (onState, signal) => followAll(seriesLog, seriesFollowers, onState, signal),
     async checkpoints() {
       return options.checkpoints ?? [];
     },
-    async follow(onState, signal) {
-      for (const state of [...log]) if (!signal.aborted) onState(state);
-      if (signal.aborted) return;
-      followers.add(onState);
-      await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
-      followers.delete(onState);
-    },
+    follow: (onState, signal) => followAll(log, followers, onState, signal),
     async close() {},
   };
 }

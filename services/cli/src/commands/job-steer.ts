@@ -1,6 +1,7 @@
 /** `tidemark job pause | resume | cancel | kill`: an order, what became of it, and the exit code for that. */
 import type { JobState } from '@tidemark/contracts';
 import {
+  describeSeries,
   isOver,
   jobVerdictOf,
   type KillAllAnswer,
@@ -19,6 +20,7 @@ import { ExitCode, fail } from '../exit-code.ts';
 import { jobJson, stateText, unknownJob } from '../job-output.ts';
 import { printOne } from '../output.ts';
 import type { CommonOptions, Registrar } from '../registrar.ts';
+import { seriesJson } from '../series-output.ts';
 
 interface SteerCliOptions extends CommonOptions {
   readonly wait: boolean;
@@ -178,20 +180,21 @@ async function killAllBy(context: Context, options: SteerCliOptions): Promise<Ex
   const { dryRun, reason, yes } = options;
   // Elsewhere a script means what it says; here a slip of one would stop everything.
   if (!dryRun && !yes && !context.terminal.isInteractive)
-    fail(ExitCode.usage, 'kill --all stops every job; --yes says that it is meant');
+    fail(ExitCode.usage, 'kill --all stops every job and series; --yes says that it is meant');
   return withLog(context, ['kafka', 'registry'], async ({ jobLog }) => {
-    if (!dryRun) await confirmed(context, 'Kill every job that runs?', yes);
+    if (!dryRun) await confirmed(context, 'Kill every job that runs, and stop every series?', yes);
     const answer = await killAll(
       { jobLog },
       { reason, actor: actor() },
       { dryRun, signal: context.terminal.signal, ...(options.wait ? {} : { answerTimeoutMs: 0 }) },
     );
     const jobs = 'states' in answer ? answer.states.map((state) => jobJson({ state })) : undefined;
+    const series = 'series' in answer ? answer.series.map(seriesJson) : undefined;
     const lines = killedLines(answer);
     printOne(
       context.terminal,
       context.format,
-      { order: CommandName.kill, all: true, result: answer.kind, jobs },
+      { order: CommandName.kill, all: true, result: answer.kind, jobs, series },
       () => lines,
     );
     return ExitCode.ok;
@@ -201,23 +204,35 @@ async function killAllBy(context: Context, options: SteerCliOptions): Promise<Ex
 function killedLines(answer: KillAllAnswer): readonly string[] {
   switch (answer.kind) {
     case 'applied':
-      if (answer.states.length === 0) return ['no job was running; the order reaches those that were on their way'];
-      return answer.states.map((state) => `${state.jobId}  ${stateText(state)}`);
+      if (answer.states.length + answer.series.length === 0)
+        return ['no job was running; the order reaches those that were on their way'];
+      return linesOf(answer);
     case 'dry run':
       return [
-        `would kill ${answer.states.length === 1 ? '1 job' : `${answer.states.length} jobs`}; nothing was changed`,
-        ...answer.states.map((state) => `${state.jobId}  ${stateText(state)}`),
+        `would kill ${countOf(answer.states.length, 'job')}${answer.series.length === 0 ? '' : ` and stop ${answer.series.length} series`}; nothing was changed`,
+        ...linesOf(answer),
       ];
     case 'ordered':
       return ['asked for: kill of all jobs'];
     case 'unanswered':
       return fail(
         ExitCode.timedOut,
-        `${unanswered('kill of all jobs', answer.waitedMs)}; not stopped: ${answer.left.map(({ jobId }) => jobId).join(', ')}`,
+        `${unanswered('kill of all jobs', answer.waitedMs)}; not stopped: ${answer.left.join(', ')}`,
       );
     default:
       return assertNever(answer);
   }
+}
+
+function linesOf({ states, series }: Extract<KillAllAnswer, { kind: 'applied' | 'dry run' }>): readonly string[] {
+  return [
+    ...states.map((state) => `${state.jobId}  ${stateText(state)}`),
+    ...series.map((state) => `series ${state.series}  ${describeSeries(state)}`),
+  ];
+}
+
+function countOf(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`;
 }
 
 function unanswered(what: string, waitedMs: number): string {

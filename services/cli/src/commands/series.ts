@@ -67,7 +67,7 @@ export function registerSeries(program: Command, { group, command, run }: Regist
 
 /** Asked before an order after which something is not worked on, or not kept, that would have been. */
 const QUESTIONS: Readonly<Partial<Record<SeriesOrderName, (name: string) => string>>> = {
-  resume: (name) => `Resume series ${name}? What the run that stopped it did not settle is skipped.`,
+  resume: (name) => `Resume series ${name}? If a run of it stopped it, what that run did not settle is skipped.`,
   delete: (name) => `Delete series ${name}? The log is no longer held for its next run.`,
 };
 
