@@ -73,6 +73,7 @@ export { type RedriveRequest, type RedriveWish, redriveRequest, sameRedrive } fr
 export { newestRelayPosition, type OutboxView, type ParkedKeyView, viewOutbox } from './src/relay-view.ts';
 export { type Retention, type RetentionFacts, RetentionState, retentionOf } from './src/retention.ts';
 export {
+  type Holding,
   type RetentionQuestion,
   type RetentionRow,
   type RetentionView,

@@ -1,3 +1,4 @@
+export { auditDeadlineOf, auditedJobOf, auditHolderOf, isHeldForAudit, jobOfHolder } from './src/audit-hold.ts';
 export { belongingTo, isTooOften, LetterFate, LetterParameter, letterFates, newestText } from './src/belonging.ts';
 export { budgetFaults, budgetOf, deadLettersMaxOf, usedUp } from './src/budget.ts';
 export {
@@ -29,7 +30,7 @@ export {
   Ordering,
   wordOf,
 } from './src/definition.ts';
-export { journal, type TransitionTime } from './src/job-audit.ts';
+export { journal, releasedText, type TransitionTime } from './src/job-audit.ts';
 export {
   type Commanded,
   type CommandPlace,
@@ -130,6 +131,7 @@ export {
   type WindowStart,
 } from './src/window-grammar.ts';
 export {
+  lookupsOf,
   type PartitionFacts,
   type Resolution,
   type ResolvedPartition,

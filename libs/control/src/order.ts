@@ -1,6 +1,6 @@
 /** What an order to a job would do in its present state: pure. The distributor decides, by the rules of `transition` in @tidemark/jobs. */
 import type { JobCommand, JobState } from '@tidemark/contracts';
-import { budgetOf, CommandName, JobPhase } from '@tidemark/jobs';
+import { budgetOf, CommandName, isHeldForAudit, JobPhase } from '@tidemark/jobs';
 import { assertNever } from '@tidemark/keyspace';
 import { isOver, jobVerdictOf, needsPerson } from './job-verdict.ts';
 
@@ -51,6 +51,8 @@ export function effectOf(order: Order, state: JobState): OrderEffect {
     case CommandName.kill:
       if (KILLABLE.has(phase)) return OrderEffect.acts;
       return phase === JobPhase.paused ? OrderEffect.already : OrderEffect.refused;
+    case CommandName.release:
+      return isHeldForAudit(state) ? OrderEffect.acts : OrderEffect.refused;
     default:
       return assertNever(order.command);
   }
@@ -75,6 +77,8 @@ export function isFollowed({ command }: Order, state: JobState): boolean {
       return state.state === JobPhase.cancelled;
     case CommandName.resume:
       return !needsPerson(jobVerdictOf(state));
+    case CommandName.release:
+      return !isHeldForAudit(state);
     default:
       return assertNever(command);
   }

@@ -2,6 +2,7 @@
 import type { JobState } from '@tidemark/contracts';
 import type { FloorStore } from '@tidemark/cursors';
 import {
+  lookupsOf,
   OnLost,
   type PartitionFacts,
   parseWindow,
@@ -18,6 +19,8 @@ export interface WindowQuestion {
   readonly topic: string;
   readonly from: string;
   readonly to: string;
+  /** Below 0, or left out: none is stated. */
+  readonly disorderMs?: bigint;
   readonly onLost?: OnLost;
 }
 
@@ -51,13 +54,19 @@ export async function planWindow(parts: PlanParts, question: WindowQuestion): Pr
   // The end first: nothing that is acknowledged later belongs to the window.
   const offsets = await parts.catalog.offsets(topic);
   const { from } = parsed.spec;
-  const firstAt = from.kind === 'instant' ? await parts.catalog.offsetsAt(topic, BigInt(from.ms)) : [];
+  const { fromMs, beyondMs } = lookupsOf(parsed.spec);
+  const firstAt = fromMs === undefined ? [] : await parts.catalog.offsetsAt(topic, fromMs);
+  const beyond = beyondMs === undefined ? [] : await parts.catalog.offsetsAt(topic, beyondMs);
   const resolution = resolveWindow(parsed.spec, {
     topic: topic.topic,
     topicId: topic.topicId,
     partitions: await behindMarks(
       topic,
-      offsets.map((partition, index) => ({ ...partition, firstAtFrom: firstAt[index] })),
+      offsets.map((partition, index) => ({
+        ...partition,
+        firstAtFrom: firstAt[index],
+        firstBeyond: beyond[index],
+      })),
       parts.floors,
     ),
     previous: await previousOf(from, parts.states),

@@ -1,7 +1,17 @@
 /** What the logs must keep, and for whom, read from Kafka and the store. */
 import type { GuardView, JobState, LogWatch, SeriesState } from '@tidemark/contracts';
 import type { Floor, FloorLook, FloorPlace, FloorStore } from '@tidemark/cursors';
-import { type DurableMarks, isHeld, isTerminal, type MarkLog, markKey } from '@tidemark/jobs';
+import {
+  auditDeadlineOf,
+  auditedJobOf,
+  type DurableMarks,
+  isHeld,
+  isHeldForAudit,
+  isTerminal,
+  jobOfHolder,
+  type MarkLog,
+  markKey,
+} from '@tidemark/jobs';
 import { type Offset, TidemarkError } from '@tidemark/keyspace';
 import {
   type LogCluster,
@@ -25,8 +35,8 @@ export interface RetentionRow {
   readonly holder: string | null;
   readonly holders: number;
   /** All of them, jobs, series and named groups, the lowest floor first; a group's is null while it is not known: it holds everything. */
-  readonly heldBy: readonly { readonly holder: string; readonly floor: bigint | null }[];
-  /** Epoch ms, when the job that holds most was pinned; null for other holders. */
+  readonly heldBy: readonly Holding[];
+  /** Epoch ms, when the job that holds most, or whose audit does, was pinned; null for other holders. */
   readonly sinceMs: bigint | null;
   /** From the floor to the end of the log. */
   readonly heldOffsets: bigint;
@@ -39,6 +49,17 @@ export interface RetentionRow {
   readonly released: LogWatch['releases'];
   /** What others removed, oldest first, and who needed which of it. */
   readonly removals: LogWatch['removals'];
+}
+
+export interface Holding {
+  readonly holder: string;
+  readonly floor: bigint | null;
+  /** Of a hold for an audit; null for others. */
+  readonly audit: {
+    readonly jobId: string;
+    /** Epoch ms; null while the job has not ended, which its time begins with. */
+    readonly untilMs: bigint | null;
+  } | null;
 }
 
 export interface GuardSight {
@@ -57,7 +78,7 @@ export interface RetentionQuestion {
   readonly jobLog: ControlParts['jobLog'];
   readonly floors: Pick<FloorStore, 'look'>;
   readonly marks: Pick<MarkLog, 'load'>;
-  /** Empty: every topic that an unfinished job covers, or a series, or that was cut before. */
+  /** Empty: every topic that an unfinished job covers, or a series, or that is held for an audit, or was cut before. */
   readonly topics: readonly string[];
 }
 
@@ -99,7 +120,8 @@ function topicsOfInterest(
   { marks, views }: Pick<DurableMarks, 'marks' | 'views'>,
 ): readonly string[] {
   const topics = new Set<string>(views.keys());
-  for (const state of states.values()) if (!isTerminal(state.state)) topics.add(state.request.topic);
+  for (const state of states.values())
+    if (!isTerminal(state.state) || isHeldForAudit(state)) topics.add(state.request.topic);
   for (const state of series.values()) if (isHeld(state)) topics.add(state.definition.request.topic);
   for (const { topic } of marks.values()) topics.add(topic);
   return [...topics].sort();
@@ -149,7 +171,7 @@ async function rowOf(reader: LogReader, known: Known): Promise<RetentionRow> {
   const { place, offsets, groups, durable, states } = known;
   const watch = durable.watches.get(markKey(place));
   const released = (watch?.releases ?? []).filter(({ holder, atMs }) => {
-    const pinnedAtMs = states.get(holder)?.pin?.pinnedAtMs;
+    const pinnedAtMs = states.get(jobOfHolder(holder))?.pin?.pinnedAtMs;
     return pinnedAtMs !== undefined && pinnedAtMs <= atMs; // a later job of the same name was not released
   });
   const { logStartOffset, highWatermark } = offsets;
@@ -167,8 +189,12 @@ async function rowOf(reader: LogReader, known: Known): Promise<RetentionRow> {
     floor: floor?.offset ?? null,
     holder: floor?.holder ?? null,
     holders: holders.length,
-    heldBy: holders.map(({ holder, offset }) => ({ holder, floor: unknown.has(holder) ? null : offset })),
-    sinceMs: (floor === undefined ? undefined : states.get(floor.holder)?.pin?.pinnedAtMs) ?? null,
+    heldBy: holders.map(({ holder, offset }) => ({
+      holder,
+      floor: unknown.has(holder) ? null : offset,
+      audit: auditOf(holder, states),
+    })),
+    sinceMs: (floor === undefined ? undefined : states.get(jobOfHolder(floor.holder))?.pin?.pinnedAtMs) ?? null,
     heldOffsets,
     heldBytes: BigInt(Math.round(Number(heldOffsets) * perOffset)),
     state,
@@ -176,6 +202,13 @@ async function rowOf(reader: LogReader, known: Known): Promise<RetentionRow> {
     released,
     removals: watch?.removals ?? [],
   };
+}
+
+function auditOf(holder: string, states: Known['states']): Holding['audit'] {
+  const jobId = auditedJobOf(holder);
+  if (jobId === undefined) return null;
+  const state = states.get(jobId);
+  return { jobId, untilMs: (state === undefined ? undefined : auditDeadlineOf(state)) ?? null };
 }
 
 /** As the guard counts: a group whose place is not known holds from the log start on, and a released floor holds nothing. */

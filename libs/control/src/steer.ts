@@ -74,17 +74,19 @@ async function afterDrain(
   command?: JobCommand,
 ): Promise<SteerAnswer> {
   const timeoutMs = options.answerTimeoutMs ?? ANSWER_TIMEOUT_MS;
+  // A hold is let go whatever the job does meanwhile.
+  const isDraining = (state: JobState): boolean => order.command !== CommandName.release && isStopping(state);
   const drained =
-    isStopping(seen) && timeoutMs > 0
+    isDraining(seen) && timeoutMs > 0
       ? await awaitState(parts.jobLog, {
           jobId: order.jobId,
           after: seen,
-          until: (newer) => !isStopping(newer),
+          until: (newer) => !isDraining(newer),
           timeoutMs: Math.max(0, Number(seen.deadlineAtMs) - Date.now()) + timeoutMs,
           ...signalOf(options),
         })
       : seen;
-  if (drained === undefined || isStopping(drained)) return { kind: 'under way', state: drained ?? seen };
+  if (drained === undefined || isDraining(drained)) return { kind: 'under way', state: drained ?? seen };
   if (!isFollowed(order, drained)) return { kind: 'overtaken', state: drained };
   return { kind: command === undefined ? 'already' : 'applied', state: drained };
 }

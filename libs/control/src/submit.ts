@@ -102,6 +102,7 @@ export async function checkRequest(
       topic: request.topic,
       from: request.from,
       to: request.to,
+      disorderMs: request.disorderMs,
       onLost: request.onLost === OnLost.skip ? OnLost.skip : OnLost.stop,
     },
   );

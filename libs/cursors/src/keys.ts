@@ -110,14 +110,15 @@ export function checkJobId(jobId: string): void {
   });
 }
 
-/** A job, or a series by its name. Throws TidemarkError `data` (BAD_HOLDER). */
+/** A job, the audit of one, or a series by its name. Throws TidemarkError `data` (BAD_HOLDER). */
 export function checkHolder(holder: string): void {
-  if (isJobId(holder.startsWith(SERIES) ? holder.slice(SERIES.length) : holder)) return;
+  const prefix = HOLDER_PREFIXES.find((each) => holder.startsWith(each)) ?? '';
+  if (isJobId(holder.slice(prefix.length))) return;
   throw new TidemarkError({
     code: 'BAD_HOLDER',
     class: ErrorClass.data,
-    message: `not a holder of floors: ${JSON.stringify(holder.slice(0, 200))}; it must be a job id or ${SERIES}NAME, each ${JOB_ID_RULE}`,
+    message: `not a holder of floors: ${JSON.stringify(holder.slice(0, 200))}; it must be a job id, ${HOLDER_PREFIXES.map((each) => `${each}NAME`).join(' or ')}, each ${JOB_ID_RULE}`,
   });
 }
 
-const SERIES = 'series:';
+const HOLDER_PREFIXES = ['series:', 'audit:'];

@@ -8,6 +8,8 @@ export const CommandName = {
   cancel: 'cancel',
   /** Paused at once: nobody is waited for. */
   kill: 'kill',
+  /** Of the hold for an audit, also of a job that has ended. */
+  release: 'release',
 } as const;
 export type CommandName = (typeof CommandName)[keyof typeof CommandName];
 

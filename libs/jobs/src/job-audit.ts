@@ -1,5 +1,6 @@
 /** Entries of the audit trail. */
-import type { JobEvent, JobState } from '@tidemark/contracts';
+import type { JobEvent, JobState, ReleasedFloor } from '@tidemark/contracts';
+import { RELEASES_NAMED_MAX } from './limits.ts';
 
 export interface TransitionTime {
   readonly atMs: bigint;
@@ -24,4 +25,15 @@ export function journal(
     totals: null,
     ...details,
   };
+}
+
+/** What a guard gave up, as a sentence; of many partitions the first. */
+export function releasedText(floors: readonly ReleasedFloor[]): string {
+  const places = floors
+    .slice(0, RELEASES_NAMED_MAX)
+    .map(
+      ({ partition, fromOffset, ofAudit }) => `${partition} from ${fromOffset} on${ofAudit ? ' (for its audit)' : ''}`,
+    );
+  const more = floors.length > places.length ? ` and ${floors.length - places.length} more` : '';
+  return `the log was held for too long and is released in partition ${places.join(', ')}${more}: what was not read there by then may be gone`;
 }

@@ -28,6 +28,9 @@ const every: readonly JobTransition[] = [
   { kind: 'resumed', commandId: 'c-3', ...raised, ...by },
   { kind: 'cancelling', commandId: 'c-4', deadlineAtMs, ...by },
   { kind: 'cancelled', how: 'drained', result },
+  // Of a job that is not held; what holds do is below.
+  { kind: 'released', commandId: 'c-5', ...by },
+  { kind: 'hold over' },
 ];
 const kindsAllowed: Readonly<Record<string, readonly string[]>> = {
   REQUESTED: ['refused', 'pinned'],
@@ -212,3 +215,72 @@ function moved(state: JobState, event: JobTransition, at: TransitionTime = time)
   if (answer.kind !== 'moved') throw new Error(`${event.kind}: ${JSON.stringify(answer.kind)}`);
   return answer;
 }
+
+describe('what the log keeps for an audit', () => {
+  const wish = sampleRequest({ holdForAuditMs: 60_000n });
+  const held = sampleState({ request: wish, heldForAuditUntilMs: -1n });
+
+  it('is kept from the request on, and its time begins with the end, whichever', () => {
+    expect(transition(undefined, { ...ask, request: wish }, time)).toMatchObject({
+      state: { heldForAuditUntilMs: -1n },
+    });
+    expect(transition(undefined, ask, time)).toMatchObject({ state: { heldForAuditUntilMs: 0n } });
+    const untilMs = { heldForAuditUntilMs: time.atMs + 60_000n };
+    const ends = [
+      ['RUNNING', { kind: 'completed', reason: 'clean', result }],
+      ['PAUSING', { kind: 'broken', reason: 'lost', result }],
+      ['CANCELLING', { kind: 'cancelled', how: 'drained', result }],
+    ] as const;
+    for (const [state, event] of ends) {
+      expect(transition({ ...held, state }, event, time)).toMatchObject({ state: untilMs });
+      expect(transition({ ...held, state, pin: samplePin([[4n, 4n]]) }, event, time)).toMatchObject({
+        state: { heldForAuditUntilMs: 0n },
+      });
+      expect(transition({ ...held, state, heldForAuditUntilMs: 0n }, event, time)).toMatchObject({
+        state: { heldForAuditUntilMs: 0n },
+      });
+    }
+    const refused = transition({ ...held, state: 'PINNING' }, { kind: 'refused', reason: 'no' }, time);
+    expect(refused).toMatchObject({ state: { heldForAuditUntilMs: 0n } });
+  });
+
+  it('is released in every state once, and nothing else of the job changes', () => {
+    for (const phase of [...Object.values(JobPhase), 'RESTING']) {
+      const before = { ...held, state: phase, deadlineAtMs, runningSinceMs: 5n };
+      const after = moved(before, { kind: 'released', commandId: 'c-9', ...by });
+      const applied = { lastCommandPartition: 0, lastCommandOffset: 7n, commandIds: ['c-9'], updatedAtMs: time.atMs };
+      expect(after.state).toEqual({ ...before, heldForAuditUntilMs: 0n, ...applied });
+      expect(after.events).toMatchObject([{ kind: 'JobAuditHoldReleased', actor: 'bob', reason: 'go' }]);
+      const again = { kind: 'released', commandId: 'c-10', ...by } as const;
+      expect(transition(after.state, again, time)).toMatchObject({ kind: 'refused' });
+      expect(transition(after.state, { ...again, commandId: 'c-9' }, time)).toMatchObject({ kind: 'same' });
+    }
+  });
+
+  it('ends at its deadline and not before, and never while the job goes on', () => {
+    const ended = { ...held, state: 'COMPLETED', heldForAuditUntilMs: time.atMs };
+    expect(moved(ended, { kind: 'hold over' })).toMatchObject({
+      state: { state: 'COMPLETED', heldForAuditUntilMs: 0n },
+      events: [{ kind: 'JobAuditHoldEnded', reason: 'nobody proved it within 60 s of its end' }],
+    });
+    const early = { ...ended, heldForAuditUntilMs: time.atMs + 1n };
+    expect(transition(early, { kind: 'hold over' }, time)).toMatchObject({ kind: 'refused' });
+    expect(transition(held, { kind: 'hold over' }, time)).toMatchObject({ kind: 'refused' });
+  });
+});
+
+it('floors that a guard released are noted once for each partition and holder, and told together', () => {
+  const floor = (partition: number, ofAudit = false) => ({ partition, ofAudit, fromOffset: 5n, atMs: 1n });
+  const first = moved(sampleState(), { kind: 'floors released', floors: [floor(0), floor(1)] });
+  expect(first).toMatchObject({
+    state: { state: 'RUNNING', releasedFloors: [floor(0), floor(1)] },
+    events: [{ kind: 'JobFloorReleased', reason: expect.stringContaining('in partition 0 from 5 on, 1 from 5 on:') }],
+  });
+  expect(transition(first.state, { kind: 'floors released', floors: [floor(1)] }, time)).toMatchObject({
+    kind: 'same',
+  });
+  const more = moved(first.state, { kind: 'floors released', floors: [floor(1), floor(1, true)] });
+  expect(more.state.releasedFloors).toEqual([floor(0), floor(1), floor(1, true)]);
+  const many = Array.from({ length: 12 }, (_, partition) => floor(partition + 10));
+  expect(moved(more.state, { kind: 'floors released', floors: many }).events[0]?.reason).toContain(' and 2 more:');
+});

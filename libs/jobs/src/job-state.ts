@@ -19,6 +19,10 @@
  * `deadlineAtMs`, which a forced command brings forward; what was settled until then is in the checkpoints that are written
  * together with PAUSED or CANCELLED. A killed job is PAUSED at once.
  *
+ * Beside its state a job may be held for an audit (audit-hold.ts): that begins with the request, gets its deadline with the
+ * end, and ends by --released-- (an order, at any time) or --hold over-- (the deadline). It is the one thing of a job that
+ * still changes after its end; that, and `floors released`, which says what a guard gave up of what is held for it.
+ *
  * Words that a newer distributor wrote are foreign: a job in such a state is not over, and nothing here moves it.
  *
  * The first terminal event of a job wins: whatever a worker on a restored copy believes later changes nothing.
@@ -33,9 +37,11 @@ import type {
   JobState,
   LostOffsets,
   Pin,
+  ReleasedFloor,
 } from '@tidemark/contracts';
 import { assertNever } from '@tidemark/keyspace';
-import { journal, type TransitionTime } from './job-audit.ts';
+import { auditDeadlineOf, holdAtEnd, holdAtRequest, isHeldForAudit } from './audit-hold.ts';
+import { journal, releasedText, type TransitionTime } from './job-audit.ts';
 import { COMMAND_IDS_MAX } from './limits.ts';
 import { isSameContent } from './request-content.ts';
 
@@ -88,6 +94,10 @@ export type JobTransition =
   /** `how` the wait for chunks ended goes into the audit trail; the reason of the state stays that of the command. */
   | { readonly kind: 'paused'; readonly how: string }
   | { readonly kind: 'cancelled'; readonly how: string; readonly result: JobResult }
+  /** The deadline of the hold has come. */
+  | { readonly kind: 'hold over' }
+  /** A guard gave up what was held for the job. Those that are known already change nothing. */
+  | { readonly kind: 'floors released'; readonly floors: JobState['releasedFloors'] }
   | JobOrder;
 
 /** What people order. A command id that the job knows changes nothing. */
@@ -96,7 +106,9 @@ export type JobOrder =
   | ({ readonly kind: 'killed' } & Commanded)
   /** `budget` null and `deadLettersMax` -1 = as before. */
   | ({ readonly kind: 'resumed'; readonly budget: Budget | null; readonly deadLettersMax: bigint } & Commanded)
-  | ({ readonly kind: 'cancelling'; readonly deadlineAtMs: bigint } & Commanded);
+  | ({ readonly kind: 'cancelling'; readonly deadlineAtMs: bigint } & Commanded)
+  /** Of the hold for an audit. */
+  | ({ readonly kind: 'released' } & Commanded);
 
 export interface Commanded {
   readonly commandId: string;
@@ -117,6 +129,8 @@ export function transition(state: JobState | undefined, event: JobTransition, ti
   if (event.kind === 'requested') return request(state, event, time);
   if (state === undefined) return { kind: 'refused', reason: 'no such job', events: [] };
   if (isOrder(event)) return order(state, event, time);
+  if (event.kind === 'hold over') return holdOver(state, time);
+  if (event.kind === 'floors released') return noteReleased(state, event.floors, time);
   return isTerminal(state.state) ? refuseIn(state, 'it has ended') : step(state, event, time);
 }
 
@@ -127,7 +141,7 @@ function isOrder(event: JobTransition): event is JobOrder {
 /** What a job does by itself. */
 function step(
   state: JobState,
-  event: Exclude<JobTransition, JobOrder | { kind: 'requested' }>,
+  event: Exclude<JobTransition, JobOrder | { kind: 'requested' | 'hold over' | 'floors released' }>,
   time: TransitionTime,
 ): TransitionAnswer {
   const { state: phase } = state;
@@ -135,7 +149,8 @@ function step(
     case 'refused': {
       if (phase !== JobPhase.requested && phase !== JobPhase.pinning) return refuseIn(state, 'it was accepted before');
       const { reason } = event;
-      return move(state, { state: JobPhase.refused, reason }, journal(state, 'JobRefused', time, { reason }));
+      const change = { state: JobPhase.refused, reason, heldForAuditUntilMs: 0n };
+      return move(state, change, journal(state, 'JobRefused', time, { reason }));
     }
     case 'pinned': {
       if (phase !== JobPhase.requested) return refuseIn(state, 'it was pinned before');
@@ -155,7 +170,8 @@ function step(
           : ([JobPhase.unrecoverable, 'JobUnrecoverable'] as const);
       const { reason, result } = event;
       const entry = journal(state, kind, time, { reason, totals: result.totals });
-      return move(state, { state: next, reason, ...resultOf(result) }, entry);
+      const heldForAuditUntilMs = holdAtEnd(state, time.atMs);
+      return move(state, { state: next, reason, heldForAuditUntilMs, ...resultOf(result) }, entry);
     }
     case 'suspended': {
       if (phase !== JobPhase.running) return refuseIn(state, 'only a running job can be suspended');
@@ -169,7 +185,8 @@ function step(
       if (phase !== JobPhase.cancelling) return refuseIn(state, 'it is not being cancelled');
       const details = { reason: event.how, totals: event.result.totals };
       const entry = journal(state, 'JobCancelled', time, details);
-      return move(state, { state: JobPhase.cancelled, ...resultOf(event.result) }, entry);
+      const heldForAuditUntilMs = holdAtEnd(state, time.atMs);
+      return move(state, { state: JobPhase.cancelled, heldForAuditUntilMs, ...resultOf(event.result) }, entry);
     }
     default:
       return assertNever(event);
@@ -180,6 +197,7 @@ function step(
 function order(state: JobState, event: JobOrder, time: TransitionTime): TransitionAnswer {
   const { state: phase } = state;
   if (event.commandId !== '' && state.commandIds.includes(event.commandId)) return { kind: 'same', state };
+  if (event.kind === 'released') return release(state, event, time);
   if (isTerminal(phase)) return refuseIn(state, 'it has ended');
   const { reason } = event;
   switch (event.kind) {
@@ -266,6 +284,8 @@ function request(
     runningSinceMs: 0n,
     deadlineAtMs: 0n,
     commandIds: [],
+    heldForAuditUntilMs: holdAtRequest(event.request),
+    releasedFloors: [],
   };
   const entry = journal(created, 'JobRequested', by, { reason: event.request.note });
   return { kind: 'moved', state: created, events: [entry] };
@@ -300,9 +320,44 @@ function command(
   kind: string,
   time: TransitionTime,
 ): TransitionAnswer {
-  const known = commandId === '' ? state.commandIds : [...state.commandIds, commandId].slice(-COMMAND_IDS_MAX);
-  const applied = { lastCommandPartition: place.partition, lastCommandOffset: place.offset, commandIds: known };
+  const applied = appliedOf(state, { commandId, place });
   return move(state, { ...change, ...applied }, journal(state, kind, { ...time, actor }, { reason }));
+}
+
+function appliedOf(
+  { commandIds }: JobState,
+  { commandId, place }: Pick<Commanded, 'commandId' | 'place'>,
+): Pick<JobState, 'lastCommandPartition' | 'lastCommandOffset' | 'commandIds'> {
+  const known = commandId === '' ? commandIds : [...commandIds, commandId].slice(-COMMAND_IDS_MAX);
+  return { lastCommandPartition: place.partition, lastCommandOffset: place.offset, commandIds: known };
+}
+
+/** What the job does, and how long it has done it, stays as it is. */
+function noted(state: JobState, change: Partial<JobState>, event: JobEvent): TransitionAnswer {
+  return { kind: 'moved', state: { ...state, ...change, updatedAtMs: event.atMs }, events: [event] };
+}
+
+function release(state: JobState, event: Commanded, time: TransitionTime): TransitionAnswer {
+  if (!isHeldForAudit(state)) return refuseIn(state, 'the log is not held for an audit of it');
+  const { actor, reason } = event;
+  const entry = journal(state, 'JobAuditHoldReleased', { ...time, actor }, { reason });
+  return noted(state, { heldForAuditUntilMs: 0n, ...appliedOf(state, event) }, entry);
+}
+
+function holdOver(state: JobState, time: TransitionTime): TransitionAnswer {
+  const untilMs = auditDeadlineOf(state);
+  if (untilMs === undefined || time.atMs < untilMs) return refuseIn(state, 'the time of a hold is not over');
+  const reason = `nobody proved it within ${state.request.holdForAuditMs / 1_000n} s of its end`;
+  return noted(state, { heldForAuditUntilMs: 0n }, journal(state, 'JobAuditHoldEnded', time, { reason }));
+}
+
+function noteReleased(state: JobState, floors: JobState['releasedFloors'], time: TransitionTime): TransitionAnswer {
+  const isKnown = (floor: ReleasedFloor): boolean =>
+    state.releasedFloors.some(({ partition, ofAudit }) => partition === floor.partition && ofAudit === floor.ofAudit);
+  const news = floors.filter((floor) => !isKnown(floor));
+  if (news.length === 0) return { kind: 'same', state };
+  const entry = journal(state, 'JobFloorReleased', time, { reason: releasedText(news) });
+  return noted(state, { releasedFloors: [...state.releasedFloors, ...news] }, entry);
 }
 
 function refuseIn(state: JobState, why: string): TransitionAnswer {

@@ -12,6 +12,12 @@ export const PARKED_MAX = 10_000;
  * checkpoints of its ranges name more.
  */
 export const LOST_INTERVALS_MAX = 10_000;
+/** Nobody comes back to a proof after a quarter of a year, and a forgotten hold fills a disk. */
+export const HOLD_FOR_AUDIT_MS_MAX = 90n * 86_400_000n;
+/** Clocks of writers are apart by seconds, buffers of devices by days; beyond a year nothing is known of the order. */
+export const DISORDER_MS_MAX = 366n * 86_400_000n;
+/** Partitions in a sentence of the audit trail; the state has all of them. */
+export const RELEASES_NAMED_MAX = 10;
 /** Command ids that a job remembers: whoever sends a command again does it within the next few, and a state stays small. */
 export const COMMAND_IDS_MAX = 32;
 /** In-place retries back off up to seconds each: more of them only hide a record that will never succeed. */

@@ -16,6 +16,8 @@ import {
   CHUNK_BYTES_MAX,
   CHUNK_BYTES_MIN,
   CHUNK_RECORDS_MAX,
+  DISORDER_MS_MAX,
+  HOLD_FOR_AUDIT_MS_MAX,
   NOTE_LENGTH_MAX,
   PARAMETERS_BYTES_MAX,
   PARAMETERS_MAX,
@@ -65,6 +67,8 @@ function shapeFaults(request: JobRequested): readonly string[] {
     outside('parkedMax', request.parkedMax, 0, PARKED_MAX),
     request.deadLettersMax < 0n ? `deadLettersMax ${request.deadLettersMax} is negative` : undefined,
     ...budgetFaults(request.budget),
+    outside('holdForAuditMs', request.holdForAuditMs, 0n, HOLD_FOR_AUDIT_MS_MAX),
+    outside('disorderMs', request.disorderMs, -1n, DISORDER_MS_MAX),
     request.rangesPerPartition > 1 && request.ordering !== Ordering.none
       ? `rangesPerPartition ${request.rangesPerPartition} needs ordering none: the parts of a partition run at the same time`
       : undefined,
@@ -85,15 +89,20 @@ function sizeFaults({ parameters, note }: JobRequested): readonly string[] {
   return faults;
 }
 
-function windowFaults({ from, to, jobId }: JobRequested): readonly string[] {
-  const parsed = parseWindow({ from, to });
+function windowFaults({ from, to, disorderMs, jobId }: JobRequested): readonly string[] {
+  const parsed = parseWindow({ from, to, disorderMs });
   if (parsed.kind === 'refused') return parsed.reasons;
   return parsed.spec.from.kind === 'after' && parsed.spec.from.jobId === jobId
     ? ['from: a job cannot follow itself']
     : [];
 }
 
-function outside(name: string, value: number, min: number, max: number): string | undefined {
+function outside<Value extends number | bigint>(
+  name: string,
+  value: Value,
+  min: Value,
+  max: Value,
+): string | undefined {
   return value >= min && value <= max ? undefined : `${name} ${value} is not between ${min} and ${max}`;
 }
 

@@ -18,6 +18,8 @@ describe('requests', () => {
     expect(isSameContent(request, { ...request, deadLettersMax: 9_007_199_254_740_993n })).toBe(false);
     expect(isSameContent(request, { ...request, parameters: { a: '1' } })).toBe(false);
     expect(isSameContent(request, { ...request, to: '0:5' })).toBe(false);
+    expect(isSameContent(request, { ...request, holdForAuditMs: 1n })).toBe(false);
+    expect(isSameContent(request, { ...request, disorderMs: 0n })).toBe(false);
     expect(contentOf(request)).not.toContain('requestedBy');
   });
 
@@ -48,6 +50,8 @@ describe('requests', () => {
         parkedMax: 10_001,
         deadLettersMax: -1n,
         budget: { secondsMax: -1n, chunksMax: 0n, failuresMax: -2n },
+        holdForAuditMs: -1n,
+        disorderMs: -2n,
         from: '0:9',
         to: '0:8',
       }),
@@ -68,6 +72,8 @@ describe('requests', () => {
       'deadLettersMax -1 is negative',
       'budget.secondsMax -1 is negative',
       'budget.failuresMax -2 is negative',
+      'holdForAuditMs -1 is not between 0 and 7776000000',
+      'disorderMs -2 is not between -1 and 31622400000',
       'the end 8 of partition 0 is before its start 9',
     ]);
   });
@@ -77,6 +83,8 @@ describe('requests', () => {
     ['a job cannot follow itself', sampleRequest({ from: 'after:job-1' })],
     ['parameters', sampleRequest({ parameters: { big: 'x'.repeat(100_000) } })],
     ['note', sampleRequest({ note: 'x'.repeat(5_000) })],
+    ['holdForAuditMs', sampleRequest({ holdForAuditMs: 7_776_000_001n })],
+    ['it needs an instant as its end', sampleRequest({ disorderMs: 0n })],
     ['not a legal topic name', sampleRequest({ topic: '..' })],
   ])('refuses: %s', (text, request) => {
     expect(requestFaults(request).join()).toContain(text);

@@ -14,6 +14,19 @@ function refusal(from: string, to = 'now'): string {
 }
 
 describe('window texts', () => {
+  it('a disorder bound needs an instant as the end, and 0 is one', () => {
+    const [from, to] = ['earliest', '1700000000000'];
+    expect(parseWindow({ from, to, disorderMs: 0n })).toMatchObject({ spec: { disorderMs: 0 } });
+    expect(parseWindow({ from, to, disorderMs: 5_000n })).toMatchObject({ spec: { disorderMs: 5_000 } });
+    const unstated = parseWindow({ from, to, disorderMs: -1n });
+    expect(unstated.kind === 'window' && 'disorderMs' in unstated.spec).toBe(false);
+    for (const end of ['now', '0:5'])
+      expect(parseWindow({ from, to: end, disorderMs: 0n })).toEqual({
+        kind: 'refused',
+        reasons: ['a disorder bound says where a window by time ends: it needs an instant as its end'],
+      });
+  });
+
   it('C3: milliseconds, UTC and a half-hour zone name the same instant', () => {
     const instant = { kind: 'instant', ms: 1_700_000_000_000 };
     expect(parsed('1700000000000').from).toEqual(instant);

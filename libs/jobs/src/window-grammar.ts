@@ -6,6 +6,7 @@
  *
  * INSTANT is ISO 8601 *with* a zone, or epoch milliseconds. Offsets are the first and the last one, both included; the
  * conversion to `(start, end]` happens in `window-resolve.ts`. A window by time is `[from, to)` on the record timestamp.
+ * Whoever knows how far apart records are says so (a disorder bound): such a window ends before the log does.
  * What could be misread (seconds, a local time) is refused with a hint instead of guessed.
  */
 import { type Offset, toOffset } from '@tidemark/keyspace';
@@ -23,6 +24,8 @@ export type WindowStart =
 export interface WindowSpec {
   readonly from: WindowStart;
   readonly to: WindowEnd;
+  /** With an instant as `to`: no record of a partition is more than this older than one before it. Undefined = nobody knows. */
+  readonly disorderMs?: number;
 }
 
 export type WindowParse =
@@ -39,7 +42,12 @@ const FROM_FORMS = 'earliest, now, an ISO instant with a zone, epoch millisecond
 const TO_FORMS = 'now, an ISO instant with a zone, epoch milliseconds or p:offset,…';
 
 /** All faults of both texts at once, each naming its side. */
-export function parseWindow(texts: { readonly from: string; readonly to: string }): WindowParse {
+export function parseWindow(texts: {
+  readonly from: string;
+  readonly to: string;
+  /** As in a request: below 0 = not stated. */
+  readonly disorderMs?: bigint;
+}): WindowParse {
   const from = parseStart(texts.from);
   const to = parseEnd(texts.to, TO_FORMS);
   if (from.kind === 'refused' || to.kind === 'refused') {
@@ -48,10 +56,14 @@ export function parseWindow(texts: { readonly from: string; readonly to: string 
     if (to.kind === 'refused') reasons.push(`to: ${to.reason}`);
     return { kind: 'refused', reasons };
   }
-  const reasons = contradictions(from.spec, to.spec);
-  return reasons.length === 0
-    ? { kind: 'window', spec: { from: from.spec, to: to.spec } }
-    : { kind: 'refused', reasons };
+  const reasons = [...contradictions(from.spec, to.spec)];
+  const { disorderMs = -1n } = texts;
+  const isBounded = disorderMs >= 0n;
+  if (isBounded && to.spec.kind !== 'instant')
+    reasons.push('a disorder bound says where a window by time ends: it needs an instant as its end');
+  if (reasons.length > 0) return { kind: 'refused', reasons };
+  const bound = isBounded ? { disorderMs: Number(disorderMs) } : {};
+  return { kind: 'window', spec: { from: from.spec, to: to.spec, ...bound } };
 }
 
 function parseStart(text: string): Parse<WindowStart> {

@@ -2,9 +2,10 @@
  * From what people wrote to `(start, end]` per partition, given what the log looked like at the pin. Pure, so that a dry
  * run, the pin and a test give the same answer.
  *
- * The end never depends on a timestamp: a window by time is scanned to the pinned end and the worker filters by record
- * timestamp (`fromMs`, `toMs` of the definition), because timestamps need not be in offset order. Only the start uses a
- * time lookup, which is a lower bound: every record before it is too old.
+ * A window by time is scanned to the pinned end and the worker filters by record timestamp (`fromMs`, `toMs` of the
+ * definition), because timestamps need not be in offset order. The start is a time lookup, which is a lower bound: every
+ * record before it is too old. The end is the end of the log, unless a disorder bound D is stated: then it is before the first
+ * record at or after `to + D`, because behind that one no record is more than D older, so none is before `to` (ADR 0020).
  */
 import type { JobState } from '@tidemark/contracts';
 import {
@@ -26,6 +27,8 @@ export interface PartitionFacts {
   readonly highWatermark: Offset;
   /** For a start by time: the first offset at or after it; undefined where there is none. */
   readonly firstAtFrom?: Offset | undefined;
+  /** With a disorder bound: the first offset at or after the end and the bound; undefined where there is none. */
+  readonly firstBeyond?: Offset | undefined;
 }
 
 export interface WindowFacts {
@@ -62,6 +65,18 @@ interface Refused {
   readonly reason: string;
 }
 export type Resolution = { readonly kind: 'resolved'; readonly partitions: readonly ResolvedPartition[] } | Refused;
+
+/** The instants whose first offsets `PartitionFacts` has, in epoch milliseconds; undefined where the window asks for none. */
+export function lookupsOf({ from, to, disorderMs }: WindowSpec): {
+  readonly fromMs: bigint | undefined;
+  readonly beyondMs: bigint | undefined;
+} {
+  const isBounded = to.kind === 'instant' && disorderMs !== undefined;
+  return {
+    fromMs: from.kind === 'instant' ? BigInt(from.ms) : undefined,
+    beyondMs: isBounded ? BigInt(to.ms + disorderMs) : undefined,
+  };
+}
 
 /** Partitions named on one side limit the window to them; otherwise it has all. */
 export function resolveWindow(spec: WindowSpec, facts: WindowFacts): Resolution {
@@ -112,6 +127,8 @@ function resolvePartition(
 
 function resolveEnd(to: WindowEnd, partition: PartitionFacts): { readonly at: Offset; readonly clamped: string } {
   const logEnd = cursorBefore(partition.highWatermark);
+  if (partition.firstBeyond !== undefined && partition.firstBeyond <= logEnd)
+    return { at: cursorBefore(partition.firstBeyond), clamped: '' };
   const asked = to.kind === 'offsets' ? to.offsets.get(partition.partition) : undefined;
   if (asked === undefined) return { at: logEnd, clamped: '' };
   if (asked > logEnd) return { at: logEnd, clamped: `end ${asked} is beyond the log, which ends at ${logEnd}` };

@@ -41,6 +41,16 @@ export function period(text: string): bigint {
   return BigInt(number) * unitMs;
 }
 
+/** `600`, `30s`, `10m`, `6h`, `1d` in milliseconds; a bare number is seconds, and 0 may be. */
+export function secondsOrPeriod(text: string): bigint {
+  if (/^\d{1,12}$/.test(text)) return BigInt(text) * 1_000n;
+  try {
+    return period(text);
+  } catch {
+    throw new InvalidArgumentError('It must be seconds, or a whole number and s, m, h or d, such as 10m.');
+  }
+}
+
 /** Of a record. */
 export interface Place {
   readonly partition: number;

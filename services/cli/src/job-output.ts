@@ -7,6 +7,7 @@ import {
   type Column,
   describeBudget,
   describeCount,
+  describeDuration,
   describeProgress,
   describeWaiting,
   type JobLoss,
@@ -20,7 +21,7 @@ import {
   type WaitingRangeView,
   wordOfRange,
 } from '@tidemark/control';
-import { IDEMPOTENCY_HORIZON_MS, shownParameters } from '@tidemark/jobs';
+import { auditDeadlineOf, IDEMPOTENCY_HORIZON_MS, isHeldForAudit, releasedText, shownParameters } from '@tidemark/jobs';
 import { mergeIntervals, RangeStatus } from '@tidemark/keyspace';
 import { ExitCode, fail } from './exit-code.ts';
 import { LOST_LISTED_MAX, RANGES_LISTED_MAX } from './limits.ts';
@@ -113,6 +114,8 @@ export function jobSummaryJson({ state, ...view }: KnownJob): object {
     totals: state.totals,
     lost: loss.places,
     lostUnplaced: loss.unplaced,
+    heldForAudit: holdJson(state),
+    releasedFloors: state.releasedFloors.map(({ atMs, ...floor }) => ({ ...floor, at: instant(atMs) })),
     progress,
     counters,
     budget: budget?.map(({ name, used, max, isUsedUp }) => ({ name, used, max: max ?? null, isUsedUp })),
@@ -168,6 +171,7 @@ export function jobLines(view: JobView): readonly string[] {
   }
   if (request.series !== '')
     lines.push(`series     a run of ${request.series}; "tidemark series show ${request.series}"`);
+  lines.push(...holdLines(state));
   if (request.note !== '') lines.push(`note       ${request.note}`);
   if (pin !== null && pin.unsentKeys > 0n) lines.push(...unsentLines(pin));
   if (windows.length > 0) lines.push('', 'covered is start < offset <= end', ...settledLines(windows));
@@ -184,6 +188,28 @@ function lossLines({ places, unplaced }: JobLoss): readonly string[] {
   if (listed.length < places.length)
     lines.push(`lost: ${describeCount(places.length - listed.length)} more intervals; -o json lists all`);
   if (unplaced > 0n) lines.push(`lost: ${describeCount(unplaced)} offsets more, whose places were not kept`);
+  return lines;
+}
+
+/** Null: the log is not held for an audit of it, or not any more. */
+function holdJson(state: JobState): object | null {
+  if (!isHeldForAudit(state)) return null;
+  const untilMs = auditDeadlineOf(state);
+  return { until: untilMs === undefined ? null : instant(untilMs), afterEndMs: state.request.holdForAuditMs };
+}
+
+function holdLines(state: JobState): readonly string[] {
+  const { jobId, request, releasedFloors } = state;
+  const lines: string[] = [];
+  if (isHeldForAudit(state)) {
+    const untilMs = auditDeadlineOf(state);
+    const after = describeDuration(Number(request.holdForAuditMs));
+    lines.push(
+      `held       for an audit ${untilMs === undefined ? `until ${after} after its end` : `until ${instant(untilMs)}`}; "tidemark job audit ${jobId}" proves it and lets go, "tidemark job release ${jobId}" lets go`,
+    );
+  }
+  const [first] = releasedFloors;
+  if (first !== undefined) lines.push(`released   ${instant(first.atMs)}: ${releasedText(releasedFloors)}`);
   return lines;
 }
 

@@ -108,7 +108,8 @@ function instantOrNull(ms: bigint | null): string | null {
   return ms === null ? null : instant(ms);
 }
 
-export function previewLines({ preview, time }: TimedPreview): readonly string[] {
+/** `holdMs`: for how long after the end of the job its window stays, for an audit. */
+export function previewLines({ preview, time }: TimedPreview, holdMs = 0n): readonly string[] {
   const { partitions, sum, floorsUnknown } = preview;
   const rows: readonly WindowRow[] = partitions.map((partition) => ({
     ...partition,
@@ -125,11 +126,16 @@ export function previewLines({ preview, time }: TimedPreview): readonly string[]
     ...(held.length === 0
       ? ['it would hold nothing of the log']
       : [
-          'until it has passed them, a job would hold these records in the log:',
+          heldUntilText(holdMs),
           ...tableLines(HELD_COLUMNS, held.length > 1 ? [...held, { ...sum, title: 'all' }] : held),
         ]),
     ...(floorsUnknown === '' || held.length === 0 ? [] : [`who else holds them is not known: ${floorsUnknown}`]),
   ];
+}
+
+function heldUntilText(holdMs: bigint): string {
+  if (holdMs === 0n) return 'until it has passed them, a job would hold these records in the log:';
+  return `until an audit has proved it, or ${describeDuration(Number(holdMs))} after its end, a job would hold these records in the log, and all that come after them:`;
 }
 
 interface WindowRow extends Pick<PreviewedPartition, 'offsets' | 'matched' | 'bytes' | 'clamped' | 'cutShort'> {

@@ -20,6 +20,7 @@ import {
   usedUp,
 } from '@tidemark/jobs';
 import { sumCounters } from '@tidemark/keyspace';
+import { dropHold } from './audit-holds.ts';
 import { timeOf } from './changes.ts';
 import { putAside } from './dead-requests.ts';
 import { eachOf } from './in-slices.ts';
@@ -51,6 +52,7 @@ export async function applyCommand(
     return state === undefined ? logIgnored(shard, command, 'no such job') : undefined;
   }
   const answer = job === undefined ? transition(state, order, time) : decide(job, order, time);
+  if (answer.kind === 'moved' && order.kind === 'released') return releaseHold(shard, { order, answer, time }, pass);
   if (answer.kind === 'moved' && job !== undefined) return act(shard, { job, order, answer, time }, pass);
   pass();
   if (answer.kind === 'refused') return tell(shard, command, { state, reason: answer.reason, time });
@@ -125,6 +127,8 @@ function orderOf(
       return { kind: 'cancelling', deadlineAtMs, ...by };
     case CommandName.resume:
       return { kind: 'resumed', budget: command.budget, deadLettersMax: command.deadLettersMax, ...by };
+    case CommandName.release:
+      return { kind: 'released', ...by };
     case CommandName.kill:
       // What is being cancelled shall not be waited for, and stays cancelled.
       return shard.book.state(command.jobId)?.state === JobPhase.cancelling
@@ -172,6 +176,17 @@ async function act(shard: Shard, { job, order, answer, time }: Move, pass: () =>
   if (order.kind !== 'resumed') return drain(shard, changed);
   await onStep('resume.committed');
   await bringUp(shard, changed);
+}
+
+/** Of a job in whatever state it is; its ranges, and what they need, stay as they are. */
+async function releaseHold(shard: Shard, { order, answer, time }: Omit<Move, 'job'>, pass: () => void): Promise<void> {
+  const { jobId } = answer.state;
+  const { reason, actor } = order;
+  pass();
+  await commit(shard, { atMs: Number(time.atMs), changes: [{ ...answer, moved: true, checkpoints: [] }] });
+  await shard.parts.onStep('hold.committed');
+  await dropHold(shard, answer.state);
+  shard.parts.logger.info({ jobId, reason, actor }, 'job.hold_released');
 }
 
 /** They are halted in the store; what they settled until then is durable with their state. */

@@ -64,7 +64,7 @@ async function filledPlace() {
 it('asks only the store while every place is complete, so an open transaction of a guard holds nothing up', async () => {
   const { check, leaveOpen, loads } = await filledPlace();
   leaveOpen();
-  expect(await check()).toEqual({ kind: 'checked', filled: 0, restored: 0, dropped: 0 });
+  expect(await check()).toEqual({ kind: 'checked', filled: 0, restored: 0, dropped: 0, ahead: [] });
   expect(loads()).toBe(0);
 });
 
@@ -78,7 +78,7 @@ it('comes again for a place that cannot be filled because an open transaction ho
   expect(await check()).toEqual({ kind: 'held back' });
   expect(await store.look(place)).toBeUndefined();
   transaction.abort();
-  expect(await check()).toEqual({ kind: 'checked', filled: 1, restored: 0, dropped: 0 });
+  expect(await check()).toEqual({ kind: 'checked', filled: 1, restored: 0, dropped: 0, ahead: [] });
   expect((await store.look(place))?.floors).toMatchObject([{ holder: 'held', offset: 5n }]);
 });
 
@@ -88,7 +88,7 @@ it('puts back a floor that somebody removed, also when its job does not get on',
   // The keeper believes that it is there.
   await keeper.raise('held', { acknowledged: need, stored: need.offset });
   expect((await store.look(place))?.floors).toEqual([]);
-  expect(await check()).toEqual({ kind: 'checked', filled: 0, restored: 1, dropped: 0 });
+  expect(await check()).toEqual({ kind: 'checked', filled: 0, restored: 1, dropped: 0, ahead: [] });
   expect((await store.look(place))?.floors).toMatchObject([{ holder: 'held', offset: 5n, reservedUntilMs: undefined }]);
 });
 
@@ -99,11 +99,17 @@ it('drops the floor that somebody put back of what is over, unless it was replac
   await store.confirm(left);
   await store.confirm({ ...left, holder: 'of-nobody' });
   await store.reserve({ place, holder: 'asked-anew', offset: toOffset(9n), ttlMs: 60_000 });
-  expect(await check()).toEqual({ kind: 'checked', filled: 0, restored: 0, dropped: 1 });
+  expect(await check()).toEqual({ kind: 'checked', filled: 0, restored: 0, dropped: 1, ahead: [] });
   expect(await holders()).toEqual(expect.not.arrayContaining(['over']));
   expect(await holders()).toEqual(expect.arrayContaining(['held', 'of-nobody', 'asked-anew']));
   await store.confirm(left);
   replace();
   await expect(check()).rejects.toThrow('replaced');
   expect(await holders()).toContain('over');
+});
+
+it('names a floor that somebody raised above what is needed', async () => {
+  const { store, check } = await filledPlace();
+  await store.raise({ place, holder: 'held', to: toOffset(6n) });
+  expect(await check()).toMatchObject({ kind: 'checked', restored: 0, ahead: [{ holder: 'held', place }] });
 });

@@ -15,8 +15,8 @@ export interface FloorKeeperParts {
   readonly loadMarks: (...options: Parameters<MarkLog['load']>) => Promise<Pick<DurableMarks, 'marks'>>;
   /** What all accepted jobs need: min(what a restore would yield from acknowledged checkpoints, what the store shows). */
   readonly readFloors: Filling['readFloors'];
-  /** That nobody younger fills the store. */
-  readonly prove: () => Promise<void>;
+  /** That nobody younger fills the store; how old the proof may be is the shard's to say, unless it is doubted. */
+  readonly prove: (trustMs?: number) => Promise<void>;
   /** A text that nobody used before. */
   readonly newLife: () => string;
 }
@@ -150,7 +150,8 @@ class Keeper implements FloorKeeper {
         places: open,
         life: newLife(),
         readMarks: async () => {
-          await prove();
+          // Somebody else filled meanwhile: only a proof from after that tells which of us is the younger one.
+          await (attempt === 0 ? prove() : prove(0));
           const marks = await loadMarks();
           return (place) => markOf(marks, place);
         },

@@ -1,16 +1,19 @@
 /** The steps of a job's life at which its floors change. */
 
 import type { JobState } from '@tidemark/contracts';
-import { holderOf, isHeld, isTerminal } from '@tidemark/jobs';
+import { auditedJobOf, auditHolderOf, holderOf, isHeld, isHeldForAudit, isTerminal } from '@tidemark/jobs';
 import { monotonicNowMs } from '@tidemark/keyspace';
+import { dropHold } from './audit-holds.ts';
 import { changeOf, move, timeOf } from './changes.ts';
 import { lookAfterFloors } from './floor-check.ts';
 import type { Confirmed } from './floor-keeper.ts';
 import type { LiveJob } from './job-book.ts';
-import { coveredBy, needsOf, placeKey, type Settled } from './needs.ts';
-import { needsOfAllSeries, placesOf } from './series-needs.ts';
+import { coveredBy, needsOf, placeKey, type Settled, wholeOf } from './needs.ts';
+import { noteReleasedFloors } from './released-floors.ts';
+import { placesOf } from './series-needs.ts';
 import { commit, type Shard } from './shard.ts';
 import { acknowledgedRanges } from './shard-floors.ts';
+import { standingNeeds } from './standing-needs.ts';
 
 /** Before any job is filled in: a guard that finds floors must find all of them. */
 export async function fillFloors(shard: Shard): Promise<void> {
@@ -38,7 +41,7 @@ export async function checkFloors(shard: Shard): Promise<void> {
         const job = book.live(jobId);
         if (job !== undefined) yield { holder: jobId, needs: needsOf(job.state, acknowledgedRanges(job)) };
       }
-      yield* needsOfAllSeries(shard);
+      yield* standingNeeds(shard);
     },
     isOver: isOverIn(shard),
   });
@@ -47,7 +50,8 @@ export async function checkFloors(shard: Shard): Promise<void> {
     return;
   }
   floors.checkedAtMs = monotonicNowMs();
-  const { filled, restored, dropped } = answer;
+  const { filled, restored, dropped, ahead } = answer;
+  await noteReleasedFloors(shard, ahead);
   if (filled + restored + dropped > 0)
     parts.logger.info({ places: filled, restored, dropped, of: floors.places.size }, 'floors.filled');
 }
@@ -55,6 +59,8 @@ export async function checkFloors(shard: Shard): Promise<void> {
 /** By the book as it is when it is asked: an end is done with before anybody looks at floors. */
 function isOverIn({ book, series }: Shard): (holder: string) => boolean {
   return (holder) => {
+    const audited = book.state(auditedJobOf(holder) ?? '');
+    if (audited !== undefined) return !isHeldForAudit(audited);
     const job = book.state(holder);
     if (job !== undefined) return isTerminal(job.state);
     return series.all().some((state) => !isHeld(state) && holderOf(state.series) === holder);
@@ -76,7 +82,7 @@ function rememberCovered(shard: Shard): void {
  */
 export async function accept(shard: Shard, job: LiveJob): Promise<LiveJob | undefined> {
   const { jobId } = job;
-  const answer = await shard.floors.keeper.confirm(jobId, needsOf(job.state, acknowledgedRanges(job)));
+  const answer = await confirmAll(shard, job);
   await shard.parts.onStep('job.confirmed');
   const time = timeOf(shard);
   const event =
@@ -91,6 +97,13 @@ export async function accept(shard: Shard, job: LiveJob): Promise<LiveJob | unde
   return undefined;
 }
 
+/** The floor of its hold for an audit comes with its own: from the acceptance on both are put back after any loss. */
+async function confirmAll({ floors }: Shard, job: LiveJob): Promise<Confirmed> {
+  const answer = await floors.keeper.confirm(job.jobId, needsOf(job.state, acknowledgedRanges(job)));
+  if (answer.kind === 'refused' || !isHeldForAudit(job.state)) return answer;
+  return floors.keeper.confirm(auditHolderOf(job.jobId), wholeOf(job.state));
+}
+
 function refusalOf({ need, mark }: Extract<Confirmed, { kind: 'refused' }>): string {
   const { place, offset } = need;
   return `RETENTION_WAS_FASTER: partition ${place.partition} was given up below ${mark} before the job, which needs it from ${offset} on, was accepted; submit it again under another id`;
@@ -102,7 +115,7 @@ export async function settleFloors(shard: Shard): Promise<void> {
   for (const job of book.pinning()) await accept(shard, job);
   for (const job of book.accepted())
     await floors.keeper.restore(job.jobId, needsOf(job.state, acknowledgedRanges(job)));
-  for (const { holder, needs } of needsOfAllSeries(shard)) await floors.keeper.restore(holder, needs);
+  for (const { holder, needs } of standingNeeds(shard)) await floors.keeper.restore(holder, needs);
 }
 
 /** `acknowledged` was in the book before the store was looked at, and both before this. */
@@ -116,8 +129,9 @@ export async function raiseFloors(shard: Shard, acknowledged: LiveJob, stored: r
   }
 }
 
-/** The end is durable and the keys are gone; what was held for the job goes last. */
+/** The end is durable and the keys are gone; what was held for the job goes last. What is held for its audit stays, if it is. */
 export async function dropFloors(shard: Shard, state: JobState): Promise<void> {
   const places = coveredBy(state).map(({ place }) => place);
   await shard.floors.keeper.drop(state.jobId, places);
+  if (state.request.holdForAuditMs > 0n && !isHeldForAudit(state)) await dropHold(shard, state);
 }

@@ -3,6 +3,7 @@ import type { JobState, RangeCheckpoint } from '@tidemark/contracts';
 import {
   type DurableJobs,
   definitionOf,
+  isHeldForAudit,
   isTerminal,
   JobPhase,
   rangeIdOfCheckpoint,
@@ -36,6 +37,7 @@ export class JobBook {
   readonly #live = new Map<string, LiveJob>();
   /** Of jobs that ended: of which ranges there are checkpoints. */
   readonly #endedRanges: Map<string, readonly RangeRef[]>;
+  readonly #heldAfterEnd = new Map<string, JobState>();
   /** The next offset of the jobs topic that was not applied yet. */
   nextOffset: Offset;
   /** When the last transaction before this session was written; undefined when there was none. */
@@ -49,6 +51,7 @@ export class JobBook {
     this.lastCommitMs = durable.position?.atMs;
     for (const state of durable.states.values()) {
       if (isLive(state)) this.#live.set(state.jobId, openJob(state, durable.checkpoints.get(state.jobId) ?? []));
+      this.#noteHold(state);
     }
   }
 
@@ -93,6 +96,22 @@ export class JobBook {
     return [...this.#states.values()].filter(({ state }) => isTerminal(state));
   }
 
+  /** Accepted jobs whose whole window the log keeps for an audit, and those of them that have ended. */
+  *heldForAudit(): Generator<JobState> {
+    for (const { state } of this.accepted()) if (isHeldForAudit(state)) yield state;
+    yield* this.#heldAfterEnd.values();
+  }
+
+  isHeldForAudit(jobId: string): boolean {
+    const state = this.#states.get(jobId);
+    return state !== undefined && isHeldForAudit(state);
+  }
+
+  /** Held ones that have ended: their deadline is known. */
+  heldAfterEnd(): readonly JobState[] {
+    return [...this.#heldAfterEnd.values()];
+  }
+
   /** In states that only a newer distributor writes. */
   foreign(): readonly JobState[] {
     return [...this.#states.values()].filter((state) => !isTerminal(state.state) && !isLive(state));
@@ -115,6 +134,7 @@ export class JobBook {
   /** After the acknowledgement of a transaction that held the state and these checkpoints. */
   record(state: JobState, checkpoints: readonly RangeCheckpoint[]): void {
     this.#states.set(state.jobId, state);
+    this.#noteHold(state);
     if (!isLive(state)) {
       this.#close(state.jobId, checkpoints);
       return;
@@ -139,6 +159,7 @@ export class JobBook {
     this.#states.delete(jobId);
     this.#live.delete(jobId);
     this.#endedRanges.delete(jobId);
+    this.#heldAfterEnd.delete(jobId);
   }
 
   #close(jobId: string, last: readonly RangeCheckpoint[]): void {
@@ -152,6 +173,11 @@ export class JobBook {
         start: toOffset(checkpoint.start),
       });
     if (ranges.size > 0) this.#endedRanges.set(jobId, [...ranges.values()]);
+  }
+
+  #noteHold(state: JobState): void {
+    if (isTerminal(state.state) && isHeldForAudit(state)) this.#heldAfterEnd.set(state.jobId, state);
+    else this.#heldAfterEnd.delete(state.jobId);
   }
 
   #inState(fits: (state: string) => boolean): readonly LiveJob[] {

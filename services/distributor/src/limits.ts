@@ -13,6 +13,9 @@ export const DRAIN_DEADLINE_MS = 30_000;
 /** Jobs killed in one transaction: each brings its last checkpoints, and all of them are halted already. */
 export const KILLED_AT_ONCE = 100;
 
+/** Holds for audits that end in one transaction: a state holds its pin, so this many are about as large as a round of checkpoints. */
+export const HOLDS_ENDED_AT_ONCE = 50;
+
 /** How long one look for requests may wait: short enough that a stop or a due checkpoint is not held up. */
 export const INBOX_WAIT_MS_MAX = 500;
 

@@ -53,6 +53,11 @@ export function needsOf(state: JobState, ranges: Iterable<Settled>): readonly Ne
   }));
 }
 
+/** The window from its first offset on, however far the job is: what an audit reads again. */
+export function wholeOf(state: JobState): readonly Need[] {
+  return coveredBy(state).map(({ place, window }) => ({ place, offset: nextOffsetOf(window.start) }));
+}
+
 export function placeKey({ topic, topicId, partition }: FloorPlace): string {
   return `${topic}/${topicId}/${partition}`;
 }

@@ -4,7 +4,7 @@
  * 1. topic id and partition set: what the window is about; and which of its keys wait unsent in the outbox;
  * 2. the high watermark of every partition, before anything else is looked up: `end`. What was acknowledged before the
  *    request was written lies below it, so it is in; what is acknowledged later lies above it, so it is out;
- * 3. the start, from texts, times or a former job;
+ * 3. the start, from texts, times or a former job; and where a window with a disorder bound ends before the log does;
  * 4. floors are reserved, so that nobody truncates what was resolved. What lies below a mark may be cut at any moment, so
  *    the mark counts as the log start, and the start is resolved again;
  * 5. log start and topic id again: what was resolved must still be there. Somebody else than our guard may have cut, or
@@ -18,6 +18,7 @@
  */
 import type { JobRequested, JobState, Pin } from '@tidemark/contracts';
 import {
+  lookupsOf,
   OnLost,
   type PartitionFacts,
   parseWindow,
@@ -107,13 +108,15 @@ async function factsAt(
   ends: readonly PartitionOffsets[],
   spec: WindowSpec,
 ): Promise<readonly PartitionFacts[]> {
-  const { from } = spec;
-  const firsts = from.kind === 'instant' ? await catalog.offsetsAt(topic, BigInt(from.ms)) : [];
+  const { fromMs, beyondMs } = lookupsOf(spec);
+  const firsts = fromMs === undefined ? [] : await catalog.offsetsAt(topic, fromMs);
+  const beyond = beyondMs === undefined ? [] : await catalog.offsetsAt(topic, beyondMs);
   return ends.map(({ partition, logStartOffset, highWatermark }) => ({
     partition,
     logStartOffset,
     highWatermark,
     firstAtFrom: firsts[partition],
+    firstBeyond: beyond[partition],
   }));
 }
 

@@ -46,6 +46,14 @@ describe('a job', () => {
     expect(plan([job('open', 10 ** 5, { state })])).toEqual({ removable: [], witnesses: [] });
   });
 
+  it('whose window is held for an audit stays, a run, too: without its state nobody would hold it', () => {
+    const heldForAuditUntilMs = BigInt(NOW + 1);
+    const crowd = [1, 5, 6, 7, 8].map((number) => run('s', number, 1, number === 1 ? { heldForAuditUntilMs } : {}));
+    const states = [job('held', 10 ** 5, { heldForAuditUntilMs }), job('released', 10 ** 5), ...crowd];
+    const series = [sampleSeries({ series: 's', runs: 8n })];
+    expect([...ids(plan(states, { series }))].sort()).toEqual(['released', 's-5']);
+  });
+
   it('stays as long as its request, or the last order to it, is in the log', () => {
     expect(
       ids(plan([job('there', 5_000, { lastCommandOffset: 100n }), job('gone', 5_000, { lastCommandOffset: 99n })])),

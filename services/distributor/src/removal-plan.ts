@@ -10,7 +10,7 @@
  * the newest ended runs are kept, and the others go whenever they ended.
  */
 import type { JobState, SeriesState } from '@tidemark/contracts';
-import { isHeld, isTerminal, runIdOf, runNumberOf } from '@tidemark/jobs';
+import { isHeld, isHeldForAudit, isTerminal, runIdOf, runNumberOf } from '@tidemark/jobs';
 import { coveredBy, placeKey } from './needs.ts';
 
 /** What is kept of the past. */
@@ -90,8 +90,9 @@ function removableOf(state: JobState, { read, keeping, series, crowded }: Known)
 }
 
 /** What a job still holds, in words; undefined when nothing. Whatever an ended job may go on to hold is asked here. */
-function holdOf({ state }: JobState): string | undefined {
-  return isTerminal(state) ? undefined : `it is ${state}`;
+function holdOf(state: JobState): string | undefined {
+  if (!isTerminal(state.state)) return `it is ${state.state}`;
+  return isHeldForAudit(state) ? 'its window is held for an audit' : undefined;
 }
 
 /** The last one tells how far the series went and, if it stopped there, why; a resume goes on behind it. */

@@ -52,7 +52,7 @@ export async function applyRecord(shard: Shard, record: InboxRecord): Promise<Ap
 }
 
 /**
- * Orders to jobs that run do not wait for a request that waits. The position stays, so they are read again: then they are
+ * Orders to jobs that run, and to let go what is held for an audit, do not wait for a request that waits. The position stays, so they are read again: then they are
  * known, in this session by their offset and in the next one by the state of the job.
  */
 export async function applyCommandsAhead(shard: Shard, records: readonly InboxRecord[]): Promise<void> {
@@ -64,7 +64,9 @@ export async function applyCommandsAhead(shard: Shard, records: readonly InboxRe
       await notingPoison(shard, place, () => killAll(shard, content.command, place));
       continue;
     }
-    if (shard.parts.poison.has(place.offset) || shard.book.live(content.command.jobId) === undefined) continue;
+    const { jobId } = content.command;
+    if (shard.parts.poison.has(place.offset)) continue;
+    if (shard.book.live(jobId) === undefined && !shard.book.isHeldForAudit(jobId)) continue;
     await notingPoison(shard, place, () => applyCommand(shard, content.command, record, () => undefined));
     shard.appliedAhead.add(place.offset);
   }

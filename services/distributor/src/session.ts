@@ -6,6 +6,7 @@
 
 import type { InboxAnswer, InboxRecord } from '@tidemark/jobs';
 import { ErrorClass, monotonicNowMs, type Offset, offsetMax, sleep, TidemarkError } from '@tidemark/keyspace';
+import { endHolds } from './audit-holds.ts';
 import { checkpointAll } from './checkpoints.ts';
 import { INBOX_WAIT_MS_MAX } from './limits.ts';
 import { removeEnded } from './removal.ts';
@@ -101,6 +102,7 @@ function createRounds(shard: Shard, onProgress: () => void): Rounds {
       if (signal.aborted || dueInMs() > 0) return;
       await checkpointAll(shard);
       await tendSeries(shard);
+      await endHolds(shard);
       await removeEnded(shard);
       parts.progress.checkpointAtMs = monotonicNowMs();
       for (const [phase, count] of book.byState()) parts.metrics?.jobs.set(count, phase);

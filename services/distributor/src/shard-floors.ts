@@ -2,11 +2,12 @@
 
 import { randomUUID } from 'node:crypto';
 import type { CursorStore, FloorPlace } from '@tidemark/cursors';
-import { rangeOfCheckpoint } from '@tidemark/jobs';
-import { monotonicNowMs, type Offset, offsetMin } from '@tidemark/keyspace';
+import { type DurableMarks, type MarkLog, rangeOfCheckpoint } from '@tidemark/jobs';
+import { isOutage, monotonicNowMs, type Offset, offsetMin } from '@tidemark/keyspace';
 import { createFloorKeeper, type FloorKeeper, type FloorKeeperParts } from './floor-keeper.ts';
 import { eachOf } from './in-slices.ts';
 import type { JobBook, LiveJob } from './job-book.ts';
+import { MARKS_WAIT_MS } from './limits.ts';
 import { type Need, needsOf, placeKey, type Settled } from './needs.ts';
 import type { Patience } from './patience.ts';
 
@@ -14,21 +15,24 @@ export interface ShardFloors {
   readonly keeper: FloorKeeper;
   /** Places that have a mark: their topics may have no job any more. */
   readonly marked: () => Promise<readonly FloorPlace[]>;
+  /** What guards wrote of the logs, as far as it can be read now; undefined when it cannot. */
+  readonly watches: () => Promise<DurableMarks['watches'] | undefined>;
   /** All that were ever filled here, by key: a place stays one when the book has forgotten its jobs. */
   readonly places: Map<string, FloorPlace>;
   /** When all places were last looked after, on the monotonic clock; undefined when it must be done at once. */
   checkedAtMs: number | undefined;
 }
 
-/** What all series need, of what is durable. */
-export type SeriesNeeds = () => Iterable<{ readonly holder: string; readonly needs: readonly Need[] }>;
+/** What is needed whatever the ranges of a job say, of what is durable. */
+export type StandingNeeds = () => Iterable<{ readonly holder: string; readonly needs: readonly Need[] }>;
 
 export function createShardFloors(
-  options: Pick<FloorKeeperParts, 'store' | 'loadMarks' | 'prove'> & {
+  options: Pick<FloorKeeperParts, 'store' | 'prove'> & {
+    readonly loadMarks: MarkLog['load'];
     readonly book: JobBook;
     readonly patience: Patience;
     readonly cursors: Pick<CursorStore, 'snapshot'>;
-    readonly seriesNeeds: SeriesNeeds;
+    readonly standingNeeds: StandingNeeds;
   },
 ): ShardFloors {
   const { patience, cursors } = options;
@@ -46,6 +50,14 @@ export function createShardFloors(
       newLife: randomUUID,
     }),
     marked: async () => [...(await loadMarks()).marks.values()],
+    watches: async () => {
+      try {
+        return (await options.loadMarks({ openTransactionWaitMs: MARKS_WAIT_MS })).watches;
+      } catch (error) {
+        if (isOutage(error)) return undefined;
+        throw error;
+      }
+    },
     places: new Map(),
     checkedAtMs: monotonicNowMs(),
   };
@@ -58,7 +70,7 @@ export function acknowledgedRanges(job: LiveJob): readonly Settled[] {
 
 /** What was durable first, the store after that; a job that the store lost, or shows elsewhere, is restored from the former. */
 async function readFloors(
-  { book, seriesNeeds }: { readonly book: JobBook; readonly seriesNeeds: SeriesNeeds },
+  { book, standingNeeds }: { readonly book: JobBook; readonly standingNeeds: StandingNeeds },
   snapshotOf: (jobId: string) => ReturnType<CursorStore['snapshot']>,
 ): ReturnType<FloorKeeperParts['readFloors']> {
   const floors = new Map<string, { holder: string; offset: Offset }[]>();
@@ -74,7 +86,7 @@ async function readFloors(
       floors.set(key, [...(floors.get(key) ?? []), { holder: job.jobId, offset: lowest }]);
     }
   });
-  for (const { holder, needs } of seriesNeeds())
+  for (const { holder, needs } of standingNeeds())
     for (const { place, offset } of needs) {
       const key = placeKey(place);
       floors.set(key, [...(floors.get(key) ?? []), { holder, offset }]);

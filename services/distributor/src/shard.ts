@@ -16,8 +16,8 @@ import { createPatience, type Patience } from './patience.ts';
 import type { Keeping } from './removal-plan.ts';
 import { firstRemovalTurn, type RemovalTurn } from './removal-turn.ts';
 import { SeriesBook } from './series-book.ts';
-import { needsOfAllSeries } from './series-needs.ts';
 import { createShardFloors, type ShardFloors } from './shard-floors.ts';
+import { standingNeeds } from './standing-needs.ts';
 import type { OnStep } from './steps.ts';
 import type { Tries, WaitingRequest } from './tries.ts';
 
@@ -144,8 +144,8 @@ export async function openShard(parts: DistributorParts, signal: AbortSignal): P
         store: parts.floors,
         cursors: parts.store,
         loadMarks: marks.load,
-        prove: () => ensureProven(shard, parts.proofTrustMs),
-        seriesNeeds: () => needsOfAllSeries({ series, book, partitionCounts }),
+        prove: (trustMs = parts.proofTrustMs) => ensureProven(shard, trustMs),
+        standingNeeds: () => standingNeeds({ series, book, partitionCounts }),
         book,
         patience,
       }),

@@ -23,6 +23,7 @@ export type Step =
   | 'kill.series-stopped'
   | 'resume.committed'
   | 'split.done'
+  | 'hold.committed'
   | 'end.committed'
   | 'end.withdrawn'
   | 'end.keys-removed'

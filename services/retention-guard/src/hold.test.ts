@@ -63,6 +63,21 @@ it('is overdue who was pinned long ago, has not ended, and holds what the policy
   expect(overdueAt({ ...facts, look: undefined, afterMs: DAY })).toEqual([]);
 });
 
+it('a hold for an audit is overdue as its job is, also when that has ended, and not when it was released', () => {
+  const job = (jobId: string, state: string, heldForAuditUntilMs: bigint) =>
+    sampleState({ jobId, state, heldForAuditUntilMs, pin: { ...samplePin([[-1n, 99n]]), pinnedAtMs: 0n } });
+  const jobs = [job('runs', 'RUNNING', -1n), job('ended', 'COMPLETED', 9n), job('released', 'COMPLETED', 0n)];
+  const floors = jobs.map(({ jobId }) => ({
+    holder: `audit:${jobId}`,
+    offset: toOffset(5n),
+    reservedUntilMs: undefined,
+  }));
+  const look: FloorLook = { life: 'now', mark: toOffset(0n), floors };
+  const states = new Map(jobs.map((each) => [each.jobId, each]));
+  const overdue = overdueAt({ look, states, target: toOffset(50n), afterMs: DAY, nowMs: 3 * DAY });
+  expect(overdue.map(({ holder }) => holder)).toEqual(['audit:runs', 'audit:ended']);
+});
+
 it('a series that was stopped and left so is overdue, one that goes on is meant to hold, and neither is released', () => {
   const floors = ['series:forgotten', 'series:active'].map((holder) => ({
     holder,

@@ -1,7 +1,7 @@
 /** How long a job may hold a log against its policy: `orders=3d,chat=3d/7d`. Pure. */
 import type { JobState, SeriesState } from '@tidemark/contracts';
 import type { FloorLook } from '@tidemark/cursors';
-import { holderOf, isTerminal, SeriesStatus } from '@tidemark/jobs';
+import { auditedJobOf, holderOf, isHeldForAudit, isTerminal, jobOfHolder, SeriesStatus } from '@tidemark/jobs';
 import { isTopicName, type Offset } from '@tidemark/keyspace';
 import { parseAge } from './policy.ts';
 
@@ -44,7 +44,7 @@ export function parseHolds(text: string): HoldsParse {
   return faults.length > 0 ? { kind: 'faults', faults } : { kind: 'parsed', holds };
 }
 
-/** A job, or a series that was stopped, that holds what the policy would remove, for longer than it may. */
+/** A job, its hold for an audit, or a series that was stopped, that holds what the policy would remove, for longer than it may. */
 export interface Overdue {
   readonly holder: string;
   readonly floor: Offset;
@@ -70,10 +70,16 @@ export function overdueAt(facts: {
     if (state.status === SeriesStatus.stopped) stoppedAtMs.set(holderOf(state.series), state.updatedAtMs);
   const overdue: Overdue[] = [];
   for (const { holder, offset, reservedUntilMs } of look?.floors ?? []) {
-    const state = states.get(holder);
+    const state = states.get(jobOfHolder(holder));
     const sinceMs = state === undefined ? stoppedAtMs.get(holder) : state.pin?.pinnedAtMs;
-    if (sinceMs === undefined || reservedUntilMs !== undefined || isTerminal(state?.state ?? '')) continue;
+    if (sinceMs === undefined || reservedUntilMs !== undefined || !mayHold(holder, state)) continue;
     if (offset < target && BigInt(nowMs) - sinceMs > BigInt(afterMs)) overdue.push({ holder, floor: offset, sinceMs });
   }
   return overdue;
+}
+
+/** Whether it holds something by right; else its floor goes away by itself. */
+export function mayHold(holder: string, state: JobState | undefined): boolean {
+  if (state === undefined) return true;
+  return auditedJobOf(holder) === undefined ? !isTerminal(state.state) : isHeldForAudit(state);
 }

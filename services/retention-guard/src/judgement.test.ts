@@ -107,6 +107,27 @@ it('insists on every job that has not ended and covers the partition of this inc
   expect(isCoveredBy([job('empty', 'COMPLETED', 4n)], place)).toBe(false);
 });
 
+it('insists on what is held for an audit, from the acceptance of its job until it is released', () => {
+  const held = (jobId: string, state: string, end = 9n, heldForAuditUntilMs = 5n) => ({
+    ...job(jobId, state, end),
+    heldForAuditUntilMs,
+  });
+  const states = [
+    held('running', 'RUNNING', 9n, -1n),
+    held('pinning', 'PINNING', 9n, -1n),
+    held('done', 'COMPLETED'),
+    held('cancelled', 'CANCELLED'),
+    held('released', 'COMPLETED', 9n, 0n),
+    held('empty', 'COMPLETED', 4n),
+  ];
+  expect(requiredAt(states, place)).toEqual(['running', 'audit:running', 'pinning', 'audit:done', 'audit:cancelled']);
+  expect(requiredAt(states, { ...place, topicId: 'recreated' })).toEqual([]);
+  const seen = look({ 'audit:done': 5n, 'audit:released': 5n, 'audit:unknown': 5n, done: 5n });
+  const known = { states: new Map(states.map((each) => [each.jobId, each])), series: new Map() };
+  expect(staleHolders(seen, known, 1_700_000_000_000 + 60_000)).toEqual([]);
+  expect(staleHolders(seen, known, 1_700_000_000_000 + 700_000)).toEqual(['audit:released', 'done']);
+});
+
 it('a series needs a floor in every partition of its topic, seen or not, until it is deleted', () => {
   const at = (partition: number, topicId = 'topic-id-1') => ({ topic: 'orders', topicId, partition });
   const series = ['ACTIVE', 'STOPPED', 'DELETED', 'REFUSED', 'OF_TOMORROW'].map((status) =>

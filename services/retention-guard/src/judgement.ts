@@ -1,7 +1,7 @@
 /** What may be proposed for a partition, from everything that was read. Pure. */
 import type { JobState, SeriesState } from '@tidemark/contracts';
 import { type FloorLook, type FloorPlace, lowestFloor } from '@tidemark/cursors';
-import { holderOf, isHeld, isTerminal } from '@tidemark/jobs';
+import { auditedJobOf, auditHolderOf, holderOf, isHeld, isHeldForAudit, isTerminal, JobPhase } from '@tidemark/jobs';
 import { type Offset, offsetMin } from '@tidemark/keyspace';
 import type { PartitionOffsets } from '@tidemark/log';
 import { type GroupFloor, groupFault, lowestGroup } from './groups.ts';
@@ -79,7 +79,7 @@ export function wentBack(mark: Offset, { lastStableOffset }: Pick<PartitionOffse
 }
 
 /**
- * Floors whose job ended, or whose series was deleted, long ago, according to Kafka: nobody would drop them any more, and
+ * Floors whose job ended, or whose series was deleted, or whose hold was released, long ago, according to Kafka: nobody would drop them any more, and
  * they would hold the log for ever. Reservations run out.
  */
 export function staleHolders(
@@ -90,6 +90,8 @@ export function staleHolders(
   const endedAtMs = new Map<string, bigint>();
   for (const state of known.series.values())
     if (!isHeld(state)) endedAtMs.set(holderOf(state.series), state.updatedAtMs);
+  for (const state of known.states.values())
+    if (!isHeldForAudit(state)) endedAtMs.set(auditHolderOf(state.jobId), state.updatedAtMs);
   return look.floors
     .filter(({ holder, reservedUntilMs }) => {
       const job = known.states.get(holder);
@@ -101,7 +103,8 @@ export function staleHolders(
 
 /**
  * Only what was pinned on this very incarnation of the topic counts; an empty window needs nothing. A series needs every
- * partition of its topic, those too that no run of it has seen.
+ * partition of its topic, those too that no run of it has seen. A hold for an audit is needed from the acceptance of its job
+ * on, until it is released, however the job ended.
  */
 export function requiredAt(
   jobs: Iterable<JobState>,
@@ -112,7 +115,9 @@ export function requiredAt(
   for (const state of series) if (isHeld(state) && isOf(state, place)) holders.push(holderOf(state.series));
   for (const state of jobs) {
     const window = windowAt(state, place);
-    if (window !== undefined && !isTerminal(state.state) && window.end > window.start) holders.push(state.jobId);
+    if (window === undefined || window.end <= window.start) continue;
+    if (!isTerminal(state.state)) holders.push(state.jobId);
+    if (isHeldForAudit(state) && state.state !== JobPhase.pinning) holders.push(auditHolderOf(state.jobId));
   }
   return holders;
 }
@@ -149,6 +154,8 @@ export function isSeriesHolder(holder: string): boolean {
 
 function these(holders: readonly string[]): string {
   const [first = '', ...others] = holders;
-  const name = isSeriesHolder(first) ? first : `job ${first}`;
+  const audited = auditedJobOf(first);
+  const job = audited === undefined ? `job ${first}` : `the audit of job ${audited}`;
+  const name = isSeriesHolder(first) ? first : job;
   return others.length === 0 ? name : `${name} (and ${others.length} more)`;
 }

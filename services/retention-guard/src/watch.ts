@@ -7,11 +7,11 @@
  */
 import type { JobState, LogWatch } from '@tidemark/contracts';
 import type { FloorLook, FloorPlace } from '@tidemark/cursors';
-import { isTerminal } from '@tidemark/jobs';
+import { isTerminal, jobOfHolder } from '@tidemark/jobs';
 import { type Offset, offsetMax, offsetMin, toOffset } from '@tidemark/keyspace';
 import type { PartitionOffsets } from '@tidemark/log';
 import { type GroupFloor, holderOf } from './groups.ts';
-import type { Overdue } from './hold.ts';
+import { mayHold, type Overdue } from './hold.ts';
 import { REMOVALS_KEPT } from './limits.ts';
 
 export interface Needed {
@@ -127,7 +127,7 @@ function neededOf(facts: WatchFacts, { from, to }: Pick<Removal, 'from' | 'to'>)
   const windows = windowsAt(facts);
   for (const { holder, offset } of stayingOf(facts.look)) {
     holding.add(holder);
-    const end = windows.get(holder)?.end;
+    const end = windows.get(jobOfHolder(holder))?.end;
     add(holder, offset, end === undefined ? to : end + 1n);
   }
   // Faster than this look: it found its records gone, and has ended.
@@ -165,14 +165,14 @@ function releasesNow(facts: WatchFacts): Releases {
     .map(({ holder, floor }) => ({ holder, fromOffset: floor, atMs: BigInt(facts.nowMs) }));
 }
 
-/** A job that has ended has no floor any more, and a later one of the same name was not released. */
+/** A job that has ended, or a hold that is over, has no floor any more, and a later one of the same name was not released. */
 function standingReleases({ watch, states }: WatchFacts): Releases {
   const releases = watch?.releases ?? [];
   if (releases.length === 0) return releases;
   const jobs = new Map(states.map((state) => [state.jobId, state]));
   return releases.filter(({ holder, atMs }) => {
-    const job = jobs.get(holder);
-    return job?.pin != null && !isTerminal(job.state) && job.pin.pinnedAtMs <= atMs;
+    const job = jobs.get(jobOfHolder(holder));
+    return job?.pin != null && mayHold(holder, job) && job.pin.pinnedAtMs <= atMs;
   });
 }
 

@@ -205,12 +205,13 @@ export function floorStoreContract(name: string, create: () => Promise<FloorStor
       expect(await floorsOf(place)).toEqual({ job: 10n });
     });
 
-    it('takes jobs and series as holders, and nothing else', async () => {
+    it('takes jobs, audits of jobs, and series as holders, and nothing else', async () => {
       const place = await filled();
-      for (const holder of ['a b', 'series:', 'series:a b', 'group:a'])
+      for (const holder of ['a b', 'series:', 'series:a b', 'audit:', 'audit:series:a', 'group:a'])
         await expect(reserve(place, holder, 3n)).rejects.toMatchObject({ code: 'BAD_HOLDER' });
       expect(await reserve(place, 'series:nightly', 3n)).toEqual({ kind: 'reserved', floor: 3n });
-      expect(await floorsOf(place)).toEqual({ 'series:nightly': 3n });
+      expect(await reserve(place, 'audit:nightly-1', 2n)).toEqual({ kind: 'reserved', floor: 2n });
+      expect(await floorsOf(place)).toEqual({ 'series:nightly': 3n, 'audit:nightly-1': 2n });
     });
   });
 }

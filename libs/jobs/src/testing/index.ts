@@ -62,6 +62,8 @@ export function sampleState(fields: Partial<JobState> = {}): JobState {
     runningSinceMs: 1_700_000_000_000n,
     deadlineAtMs: 0n,
     commandIds: [],
+    heldForAuditUntilMs: 0n,
+    releasedFloors: [],
     ...fields,
   };
 }

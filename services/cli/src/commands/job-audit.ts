@@ -1,27 +1,40 @@
-/** `tidemark job audit ID`: do the numbers of a job add up with what the log, the dead letters and the sink show today? */
+/**
+ * `tidemark job audit ID`: do the numbers of a job add up with what the log, the dead letters and the sink show today? What the
+ * log keeps for the proof is let go when there is one.
+ */
 import type { JobState } from '@tidemark/contracts';
-import { auditJob, describeCount, type EffectSource, type JobAudit, orderedEffects } from '@tidemark/control';
+import {
+  auditJob,
+  describeCount,
+  type EffectSource,
+  isOver,
+  type JobAudit,
+  jobVerdictOf,
+  orderedEffects,
+  steerJob,
+} from '@tidemark/control';
 import type { Connections } from '@tidemark/control/connect';
 import type { Handler } from '@tidemark/handlers';
+import { auditDeadlineOf, CommandName, isHeldForAudit } from '@tidemark/jobs';
 import { assertNever } from '@tidemark/keyspace';
 import type { Command } from 'commander';
 import { auditJson, auditLines } from '../audit-output.ts';
-import { type Context, withConnections } from '../context.ts';
+import { actor, type Context, withConnections } from '../context.ts';
 import { ExitCode, fail } from '../exit-code.ts';
 import { withHandlerEffects } from '../handler-effects.ts';
 import { stateText, unknownJob } from '../job-output.ts';
-import { printOne } from '../output.ts';
+import { instant, printOne } from '../output.ts';
 import { withPostgres } from '../postgres.ts';
-import type { Registrar } from '../registrar.ts';
+import type { CommonOptions, Registrar } from '../registrar.ts';
 import { sinkEffects } from '../sink-effects.ts';
 
-interface AuditOptions {
+interface AuditOptions extends Pick<CommonOptions, 'dryRun'> {
   readonly sinkSql?: string;
   readonly handlers?: readonly string[];
 }
 
 export function registerAudit(job: Command, { command, run }: Registrar): void {
-  const audit = command(job, 'audit <id>', 'read the window again and prove the numbers of a job')
+  const audit = command(job, 'audit <id>', 'read the window again and prove the numbers of a job', ['dryRun'])
     .option('--handlers <file...>', 'modules with its handler, whose verify says which effects are there')
     .option(
       '--sink-sql <select>',
@@ -32,7 +45,7 @@ export function registerAudit(job: Command, { command, run }: Registrar): void {
       fail(ExitCode.usage, '--handlers and --sink-sql both say which effects are there: give one of them');
     return withConnections(context, async (connections) => {
       const state = (await connections.jobLog.states()).get(id) ?? unknownJob(id);
-      return await auditWith({ context, connections, state }, options);
+      return await auditWith({ context, connections, state, dryRun: options.dryRun }, options);
     });
   });
 }
@@ -41,6 +54,7 @@ interface Subject {
   readonly context: Context;
   readonly connections: Connections;
   readonly state: JobState;
+  readonly dryRun: boolean;
 }
 
 async function auditWith(subject: Subject, { handlers, sinkSql }: AuditOptions): Promise<ExitCode> {
@@ -59,7 +73,7 @@ async function auditWith(subject: Subject, { handlers, sinkSql }: AuditOptions):
 }
 
 async function auditEffects(
-  { context, connections, state }: Subject,
+  { context, connections, state, dryRun }: Subject,
   effects?: EffectSource,
   handler?: Pick<Handler, 'idempotent'>,
 ): Promise<ExitCode> {
@@ -79,9 +93,13 @@ async function auditEffects(
   });
   terminal.live('');
   switch (answer.kind) {
-    case 'audited':
-      printOne(terminal, format, auditJson(state, answer.audit), () => auditLines(state, answer.audit));
-      return EXIT_CODES[answer.audit.verdict];
+    case 'audited': {
+      const { audit } = answer;
+      const hold = await settleHold({ context, connections, state, dryRun }, audit);
+      const lines = () => [...auditLines(state, audit), ...holdLines(state, hold)];
+      printOne(terminal, format, { ...auditJson(state, audit), hold }, lines);
+      return EXIT_CODES[audit.verdict];
+    }
     case 'not pinned':
       return fail(
         ExitCode.conflict,
@@ -94,6 +112,49 @@ async function auditEffects(
       );
     default:
       return assertNever(answer);
+  }
+}
+
+/** What became of what the log keeps for this proof. */
+type HoldAnswer =
+  /** Nothing is kept for it. */
+  | 'none'
+  | 'released'
+  /** Nothing was proved, or not all of it; or this was a look only; or the job goes on. */
+  | 'kept'
+  /** No distributor has applied it yet. */
+  | 'release ordered';
+
+async function settleHold(
+  { context, connections, state, dryRun }: Subject,
+  { verdict }: JobAudit,
+): Promise<HoldAnswer> {
+  if (!isHeldForAudit(state)) return 'none';
+  // A job that goes on is proved up to its cursors: what comes must be provable, too.
+  if (verdict !== 'proven' || dryRun || !isOver(jobVerdictOf(state))) return 'kept';
+  const { jobId } = state;
+  const order = { jobId, command: CommandName.release, reason: 'proved by an audit', actor: actor() };
+  const { kind } = await steerJob(connections, order, { signal: context.terminal.signal });
+  // Its deadline, or somebody else, may have been faster.
+  return kind === 'applied' || kind === 'not in this state' ? 'released' : 'release ordered';
+}
+
+function holdLines(state: JobState, hold: HoldAnswer): readonly string[] {
+  const untilMs = auditDeadlineOf(state);
+  const until = untilMs === undefined ? 'and its end begins its time' : `until ${instant(untilMs)}`;
+  switch (hold) {
+    case 'none':
+      return [];
+    case 'released':
+      return ['the log is not held for this audit any more'];
+    case 'kept':
+      return [`the log stays held for an audit, ${until}; "tidemark job release ${state.jobId}" lets go all the same`];
+    case 'release ordered':
+      return [
+        'it is written down that the log is let go, but no distributor has applied it yet; "tidemark distributor" runs one',
+      ];
+    default:
+      return assertNever(hold);
   }
 }
 

@@ -1,4 +1,4 @@
-/** `tidemark job pause | resume | cancel | kill`: an order, what became of it, and the exit code for that. */
+/** `tidemark job pause | resume | cancel | kill | release`: an order, what became of it, and the exit code for that. */
 import type { JobState } from '@tidemark/contracts';
 import {
   describeSeries,
@@ -60,11 +60,14 @@ export function registerSteer(job: Command, { command, run }: Registrar): void {
     'every job that runs',
   );
 
+  const release = declare('release <id>', 'let go what the log keeps for an audit of a job, proved or not');
+
   const bind = (to: Command, order: CommandName): void =>
     run(to, (context, [id]: [string], options: SteerCliOptions) => steerBy(context, order, id, options));
   bind(pause, CommandName.pause);
   bind(resume, CommandName.resume);
   bind(cancel, CommandName.cancel);
+  bind(release, CommandName.release);
   run(kill, (context, [id]: [string | undefined], options: SteerCliOptions) => {
     if ((id === undefined) === (options.all !== true))
       fail(ExitCode.usage, 'either the id of a job or --all says what to kill');
@@ -81,9 +84,8 @@ async function steerBy(
   const { force, deadline, dryRun, reason } = options;
   const raise = raiseOf(options);
   return withLog(context, ['kafka', 'registry'], async ({ jobLog }) => {
-    const hurts = command === CommandName.cancel || command === CommandName.kill;
-    if (hurts && !dryRun)
-      await confirmed(context, `${command === CommandName.kill ? 'Kill' : 'Cancel'} job ${id}?`, options.yes);
+    const question = QUESTIONS[command];
+    if (question !== undefined && !dryRun) await confirmed(context, `${question} job ${id}?`, options.yes);
     const answer = await steerJob(
       { jobLog },
       {
@@ -106,6 +108,13 @@ async function steerBy(
   });
 }
 
+/** Before what hurts. */
+const QUESTIONS: Readonly<Partial<Record<CommandName, string>>> = {
+  cancel: 'Cancel',
+  kill: 'Kill',
+  release: 'Let the log be cut before an audit of',
+};
+
 function deadline(text: string): number {
   const ms = seconds(text);
   if (ms === 0) throw new InvalidArgumentError('It must be above 0; --force does not wait at all.');
@@ -126,7 +135,9 @@ function raiseOf({ maxSeconds, maxChunks, maxFailures, maxDeadLetters }: SteerCl
 function textOf(command: CommandName, id: string, answer: SteerAnswer): string {
   switch (answer.kind) {
     case 'applied':
-      return `${id}  ${stateText(answer.state)}`;
+      return command === CommandName.release
+        ? `${id}  the log is not held for an audit of it any more`
+        : `${id}  ${stateText(answer.state)}`;
     case 'already':
       return `${id}  ${stateText(answer.state)} already; nothing was changed`;
     case 'dry run':
@@ -160,6 +171,7 @@ function textOf(command: CommandName, id: string, answer: SteerAnswer): string {
 }
 
 function whyNot(command: CommandName, state: JobState): string {
+  if (command === CommandName.release) return noHold(state);
   if (isOver(jobVerdictOf(state))) return 'it is over already';
   switch (command) {
     case CommandName.pause:
@@ -174,6 +186,12 @@ function whyNot(command: CommandName, state: JobState): string {
     default:
       return assertNever(command);
   }
+}
+
+function noHold({ jobId, request }: JobState): string {
+  return request.holdForAuditMs === 0n
+    ? 'the log is not held for an audit of it; --hold-for-audit of "tidemark job submit" asks for that'
+    : `the log is not held for an audit of it any more; "tidemark job show ${jobId}" and the audit trail say since when`;
 }
 
 async function killAllBy(context: Context, options: SteerCliOptions): Promise<ExitCode> {

@@ -6,18 +6,20 @@ import type { Connections } from '@tidemark/control/connect';
 import { newRequest, OnExhausted, OnLost, Ordering, TargetRefusal, WindowRefusal } from '@tidemark/jobs';
 import { assertNever } from '@tidemark/keyspace';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { count, int32 } from '../arguments.ts';
+import { count, int32, secondsOrPeriod } from '../arguments.ts';
 import { actor, type Context, withConnections, withFloorSight } from '../context.ts';
 import { ExitCode, fail } from '../exit-code.ts';
 import { jobJson, stateText } from '../job-output.ts';
 import { printOne } from '../output.ts';
 import type { CommonOptions, Registrar } from '../registrar.ts';
 import { type PreviewCliOptions, previewJson, previewLines, previewOf, withPreviewOptions } from '../window-preview.ts';
-import { exitCodeOfRefusal, FROM_HELP, orFail, TO_HELP } from './window.ts';
+import { DISORDER_HELP, exitCodeOfRefusal, FROM_HELP, orFail, TO_HELP } from './window.ts';
 
 interface SubmitCliOptions extends RequestCliOptions, PreviewCliOptions, Pick<CommonOptions, 'dryRun'> {
   readonly id?: string;
   readonly to: string;
+  /** In milliseconds. */
+  readonly disorder?: bigint;
   readonly wait: boolean;
 }
 
@@ -41,6 +43,8 @@ export interface RequestCliOptions {
   readonly maxFailures: bigint;
   readonly param: Readonly<Record<string, string>>;
   readonly onLost: string;
+  /** In milliseconds. */
+  readonly holdForAudit: bigint;
   readonly priority: number;
   readonly note: string;
   readonly acceptDuplicates: boolean;
@@ -49,6 +53,9 @@ export interface RequestCliOptions {
 
 /** A word without a blank needs no quotes on a command line. */
 const ON_EXHAUSTED = { 'dead-letter': OnExhausted.deadLetter, suspend: OnExhausted.suspend } as const;
+
+/** Somebody looks at what ran in the night on the next day. */
+const HOLD_PRESET = '1d';
 
 const DEFAULTS = newRequest({ jobId: '', topic: '', handler: '' });
 
@@ -59,12 +66,13 @@ export function registerSubmit(job: Command, { command, run }: Registrar): void 
   );
   withRequestOptions(submit)
     .option('--to <place>', TO_HELP, DEFAULTS.to)
+    .option('--disorder <time>', DISORDER_HELP, secondsOrPeriod)
     .option('--no-wait', 'do not wait until the window is pinned');
   withPreviewOptions(submit);
   run(submit, async (context, _: [], options: SubmitCliOptions) =>
     withConnections(context, async (connections) => {
-      const { id = `job-${randomUUID()}`, to } = options;
-      const request = { ...requestOf(id, options), to };
+      const { id = `job-${randomUUID()}`, to, disorder: disorderMs = DEFAULTS.disorderMs } = options;
+      const request = { ...requestOf(id, options), to, disorderMs };
       if (options.dryRun) return tellPlanned(context, connections, { request, options });
       if (options.count || options.recordsPerSecond !== undefined)
         fail(ExitCode.usage, '--count and --records-per-second tell what a job would take: they need --dry-run');
@@ -85,16 +93,17 @@ function tellPlanned(
   { request, options }: { readonly request: JobRequested; readonly options: SubmitCliOptions },
 ): Promise<ExitCode> {
   const { allowUnknownHandler } = options;
-  const { jobId, handler, topic, rate } = request;
+  const { jobId, handler, topic, rate, holdForAuditMs } = request;
   return withFloorSight(context, async (sight) => {
     const floors = sight.kind === 'known' ? sight.floors : undefined;
     const planned = await planJob(connections, request, { allowUnknownHandler, floors });
     if (planned.kind !== 'planned') return tellSubmitted(context, request, planned);
     const { window: plan, ranges } = planned;
     const timed = await previewOf(context, connections, { plan, floors: sight, options, handler, ratePerSecond: rate });
-    printOne(context.terminal, context.format, { jobId, dryRun: true, ranges, ...previewJson(timed) }, () => [
+    const json = { jobId, dryRun: true, ranges, holdForAuditMs, ...previewJson(timed) };
+    printOne(context.terminal, context.format, json, () => [
       `would cover ${timed.preview.sum.offsets} offsets of ${topic} in ${ranges} ranges; nothing was requested`,
-      ...previewLines(timed),
+      ...previewLines(timed, holdForAuditMs),
     ]);
     return ExitCode.ok;
   });
@@ -148,6 +157,15 @@ export function withRequestOptions(command: Command): Command {
         .choices(Object.values(OnLost))
         .default(DEFAULTS.onLost),
     )
+    .addOption(
+      new Option(
+        '--hold-for-audit [time]',
+        `how long after its end the log keeps the whole window, until "tidemark job audit" has proved it: seconds or 10m, 6h, 7d; without a time ${HOLD_PRESET}`,
+      )
+        .argParser(secondsOrPeriod)
+        .preset(HOLD_PRESET)
+        .default(DEFAULTS.holdForAuditMs, 'not held'),
+    )
     .option('--priority <number>', 'larger goes first', int32({ min: -(2 ** 31) }), DEFAULTS.priority)
     .option('--note <text>', 'why; kept with the job and in the audit trail', '')
     .option('--accept-duplicates', 'run a handler that is not idempotent', false)
@@ -179,6 +197,7 @@ export function requestOf(jobId: string, options: RequestCliOptions): JobRequest
     deadLettersMax: options.maxDeadLetters,
     budget: { secondsMax: options.maxSeconds, chunksMax: options.maxChunks, failuresMax: options.maxFailures },
     onLost: options.onLost,
+    holdForAuditMs: options.holdForAudit,
     acceptDuplicates: options.acceptDuplicates,
     priority: options.priority,
     note: options.note,

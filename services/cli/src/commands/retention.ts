@@ -1,5 +1,5 @@
 /** `tidemark guard`, `tidemark retention status | run`: what the logs must keep, and cutting what nobody needs. */
-import { describeDuration, plainText, type RetentionRow, viewRetention } from '@tidemark/control';
+import { describeDuration, type Holding, plainText, type RetentionRow, viewRetention } from '@tidemark/control';
 import type { Command } from 'commander';
 import { withFloors } from '../context.ts';
 import { ExitCode, fail } from '../exit-code.ts';
@@ -102,8 +102,13 @@ function timeTo(atMs: bigint | null | undefined, nowMs: number): string {
   return atMs === null || atMs === undefined ? '-' : describeDuration(Math.max(0, Number(atMs) - nowMs));
 }
 
-/** What does not fit into a table: why the guard leaves a partition alone, and what others took from it. */
-function remarksOn({ topic, partition, guard, released, removals }: RetentionRow): readonly string[] {
+function untilText({ jobId, untilMs }: NonNullable<Holding['audit']>): string {
+  const until = untilMs === null ? 'which has not ended' : `until ${instant(untilMs)}`;
+  return `${until}; "tidemark job audit ${jobId}" proves it and lets go`;
+}
+
+/** What does not fit into a table: who holds something for a proof, why the guard leaves a partition alone, and what others took from it. */
+function remarksOn({ topic, partition, heldBy, guard, released, removals }: RetentionRow): readonly string[] {
   const place = `${topic}/${partition}`;
   const reasons = guard === null || guard.reason === '' ? [] : [`${place}: ${guard.outcome}: ${guard.reason}`];
   const removed = removals.map(({ fromOffset, toOffset, seenAtMs, needed }) => {
@@ -115,5 +120,8 @@ function remarksOn({ topic, partition, guard, released, removals }: RetentionRow
     ({ holder, fromOffset, atMs }) =>
       `${place}: ${holder} held for too long and was released ${instant(atMs)}: what it had not read from ${fromOffset} on may be gone`,
   );
-  return [...reasons, ...freed, ...removed];
+  const audits = heldBy.flatMap(({ audit, floor }) =>
+    audit === null ? [] : [`${place}: held from ${floor} on for the audit of job ${audit.jobId}, ${untilText(audit)}`],
+  );
+  return [...reasons, ...audits, ...freed, ...removed];
 }

@@ -3,6 +3,7 @@ import { type PlannedWindow, planWindow, type WindowPlan } from '@tidemark/contr
 import { WindowRefusal } from '@tidemark/jobs';
 import { assertNever } from '@tidemark/keyspace';
 import type { Command } from 'commander';
+import { secondsOrPeriod } from '../arguments.ts';
 import { withFloorSight, withLog } from '../context.ts';
 import { ExitCode, fail } from '../exit-code.ts';
 import { Format, printOne, printRows } from '../output.ts';
@@ -19,9 +20,14 @@ import {
 export const FROM_HELP = 'earliest | now | instant with zone | epoch ms | p:offset,… | after:JOB';
 export const TO_HELP = 'now | instant with zone | epoch ms | p:offset,… (last one, included)';
 
+export const DISORDER_HELP =
+  'with an instant as --to: no record is more than this older than one before it in its partition, so the window ends where the log is that much later; seconds or 10m, 6h, 1d';
+
 interface WindowCliOptions extends PreviewCliOptions {
   readonly from: string;
   readonly to: string;
+  /** In milliseconds. */
+  readonly disorder?: bigint;
   readonly handler?: string;
 }
 
@@ -29,11 +35,12 @@ export function registerWindow(program: Command, { command, run }: Registrar): v
   const window = command(program, 'window <topic>', 'show what a window holds, takes and keeps; nothing is created')
     .option('--from <place>', FROM_HELP, 'earliest')
     .option('--to <place>', TO_HELP, 'now')
+    .option('--disorder <time>', DISORDER_HELP, secondsOrPeriod)
     .option('--handler <name>', 'whose newest finished job tells the pace');
   withPreviewOptions(window);
   run(window, async (context, [topic]: [string], options: WindowCliOptions) => {
     const { terminal, format } = context;
-    const { from, to, handler } = options;
+    const { from, to, disorder: disorderMs = -1n, handler } = options;
     const timed = await withLog(context, ['kafka', ...neededFor(options)], (connections) =>
       withFloorSight(context, async (sight) => {
         const parts = {
@@ -41,7 +48,7 @@ export function registerWindow(program: Command, { command, run }: Registrar): v
           states: () => connections.jobLog.states(),
           floors: sight.kind === 'known' ? sight.floors : undefined,
         };
-        const plan = orFail(await planWindow(parts, { topic, from, to }));
+        const plan = orFail(await planWindow(parts, { topic, from, to, disorderMs }));
         return previewOf(context, connections, { plan, floors: sight, options, handler, ratePerSecond: 0 });
       }),
     );

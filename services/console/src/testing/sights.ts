@@ -65,6 +65,8 @@ export function jobState(
     runningSinceMs: 0n,
     deadlineAtMs: 0n,
     commandIds: [],
+    heldForAuditUntilMs: 0n,
+    releasedFloors: [],
   };
 }
 

@@ -1,4 +1,5 @@
 /** Floors: reserved at the pin, confirmed when durable, raised behind checkpoints, dropped last. */
+import type { LogWatch } from '@tidemark/contracts';
 import type { FloorPlace, FloorStore } from '@tidemark/cursors';
 import { createMarkLog } from '@tidemark/jobs/kafka';
 import { type Offset, toOffset } from '@tidemark/keyspace';
@@ -169,6 +170,55 @@ export function floorScenarios(where: string, rigOf: RigOf): void {
       await rig.state(jobId, 'COMPLETED');
     });
 
+    it('P7: what a guard released is told of the job at once, once for each partition, and with whose floor it was', async () => {
+      const rig = rigOf();
+      const topic = await rig.parts.newTopic(2);
+      for (const partition of [0, 1]) await rig.produce(topic, partition, numbers(10));
+      await rig.start({ floorsLookEveryMs: 0 });
+      const jobId = await rig.request({ topic, holdForAuditMs: 3_600_000n });
+      await rig.state(jobId, 'RUNNING');
+      const first = await placeOf(rig, topic);
+      const second = { ...first, partition: 1 };
+      const audit = `audit:${jobId}`;
+      const atMs = BigInt(Date.now() + 60_000);
+      const raiseTo = (place: FloorPlace, holder: string) =>
+        rig.parts.floors.raise({ place, holder, to: toOffset(7n) });
+      // Somebody raised it, and no guard says why: nothing is told, as nothing is known.
+      await raiseTo(first, jobId);
+      await rig.state(await rig.request({ topic, from: 'now' }), 'COMPLETED');
+      await release(rig, first, [{ holder: jobId, fromOffset: 3n, atMs }]);
+      const told = await rig.state(jobId, ({ releasedFloors }) => releasedFloors.length > 0);
+      expect(told).toMatchObject({ state: 'RUNNING', heldForAuditUntilMs: -1n });
+      expect(told.releasedFloors).toEqual([{ partition: 0, ofAudit: false, fromOffset: 3n, atMs }]);
+      await release(rig, first, [
+        { holder: jobId, fromOffset: 3n, atMs },
+        { holder: audit, fromOffset: 0n, atMs },
+      ]);
+      await raiseTo(first, audit);
+      await rig.state(jobId, ({ releasedFloors }) => releasedFloors.length === 2);
+      // Of a former job of that name; and whoever sees the floor of the audit raised sees that of the job raised, too.
+      await release(rig, second, [
+        { holder: jobId, fromOffset: 1n, atMs: 1n },
+        { holder: audit, fromOffset: 2n, atMs },
+      ]);
+      await raiseTo(second, jobId);
+      await raiseTo(second, audit);
+      await rig.state(jobId, ({ releasedFloors }) => releasedFloors.length > 2);
+      await rig.settleAll(jobId);
+      const ended = await rig.ended(jobId);
+      expect(ended.releasedFloors).toEqual([
+        { partition: 0, ofAudit: false, fromOffset: 3n, atMs },
+        { partition: 0, ofAudit: true, fromOffset: 0n, atMs },
+        { partition: 1, ofAudit: true, fromOffset: 2n, atMs },
+      ]);
+      const events = (await rig.events(jobId)).filter(({ kind }) => kind === 'JobFloorReleased');
+      expect(events.map(({ reason }) => reason)).toEqual([
+        'the log was held for too long and is released in partition 0 from 3 on: what was not read there by then may be gone',
+        'the log was held for too long and is released in partition 0 from 0 on (for its audit): what was not read there by then may be gone',
+        'the log was held for too long and is released in partition 1 from 2 on (for its audit): what was not read there by then may be gone',
+      ]);
+    });
+
     it('P8: a lost store gets floors from the checkpoints and marks from Kafka, and Kafka names the store', async () => {
       const rig = rigOf();
       const topic = await rig.parts.newTopic(1);
@@ -194,6 +244,14 @@ export function floorScenarios(where: string, rigOf: RigOf): void {
       await rig.state(jobId, 'COMPLETED');
     });
   });
+}
+
+/** As a guard writes it, beside its marks. */
+async function release(rig: Rig, place: FloorPlace, releases: LogWatch['releases']): Promise<void> {
+  const session = await createMarkLog(rig.parts).openSession();
+  const known = { firstLogStart: 0n, removals: [], wentBackMark: -1n, guard: 'a test', atMs: 0n };
+  await session.watch([{ formatVersion: 1, ...place, ...known, releases }]);
+  await session.close();
 }
 
 export async function placeOf(rig: Rig, topic: string): Promise<FloorPlace> {

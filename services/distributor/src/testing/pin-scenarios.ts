@@ -159,6 +159,31 @@ export function pinScenarios(where: string, rigOf: RigOf): void {
       });
     });
 
+    it('C1: with a disorder bound a window by time ends before the first record that is so much later, and the log is held no further', async () => {
+      const rig = rigOf();
+      const topic = await rig.parts.newTopic(3);
+      await rig.produce(topic, 0, numbers(10), T0);
+      await rig.produce(topic, 1, numbers(3), T0);
+      await rig.start();
+      const window = { from: String(T0 + 3_000n), to: String(T0 + 5_000n) };
+      // A record a second: those of 7 s and later are behind the bound, in the second partition there are none.
+      const bounded = await rig.request({ topic, ...window, disorderMs: 2_000n });
+      expect(windowsOf(await rig.state(bounded, 'RUNNING'))).toEqual([
+        [2n, 6n],
+        [2n, 2n],
+        [-1n, -1n],
+      ]);
+      const strict = await rig.request({ topic, ...window, disorderMs: 0n });
+      expect(windowsOf(await rig.state(strict, 'RUNNING'))?.[0]).toEqual([2n, 4n]);
+      const none = await rig.request({ topic, from: 'earliest', to: String(T0), disorderMs: 0n });
+      expect(windowsOf(await rig.ended(none))?.[0]).toEqual([-1n, -1n]);
+      const nonsense = await rig.request({ topic, disorderMs: 2_000n });
+      expect(await rig.ended(nonsense)).toMatchObject({
+        state: 'REFUSED',
+        reason: expect.stringContaining('it needs an instant as its end'),
+      });
+    });
+
     it('B3: an unknown topic is refused and not created', async () => {
       const rig = rigOf();
       await rig.start();

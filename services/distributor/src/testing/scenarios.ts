@@ -1,5 +1,6 @@
 /** What a distributor must do, run on the in-memory parts and on the real services alike. */
 import { afterEach, beforeEach } from 'vitest';
+import { auditHoldScenarios } from './audit-hold-scenarios.ts';
 import { caseScenarios } from './case-scenarios.ts';
 import { endingScenarios } from './ending-scenarios.ts';
 import { floorScenarios } from './floor-scenarios.ts';
@@ -28,6 +29,7 @@ export function distributorScenarios(where: string, makeParts: () => Promise<Rig
   };
   pinScenarios(where, rigOf);
   floorScenarios(where, rigOf);
+  auditHoldScenarios(where, rigOf);
   requestScenarios(where, rigOf);
   successionScenarios(where, rigOf);
   steeredSuccessionScenarios(where, rigOf);

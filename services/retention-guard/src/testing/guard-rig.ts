@@ -61,7 +61,9 @@ export class GuardRig {
     this.jobLog = createJobLog(parts);
   }
 
-  async distribute(options: Partial<Pick<DistributorOptions, 'floors' | 'onStep'>> = {}): Promise<Distributor> {
+  async distribute(
+    options: Partial<Pick<DistributorOptions, 'floors' | 'floorsLookEveryMs' | 'onStep'>> = {},
+  ): Promise<Distributor> {
     const distributor = await startDistributor({
       ...this.parts,
       logger: silentLogger,
@@ -112,9 +114,7 @@ export class GuardRig {
   }
 
   /** A job that is accepted and in the store, or has ended at once: nothing was left to read, or the guard was faster. */
-  async submit(
-    fields: Pick<RequestFields, 'topic'> & { readonly from?: string; readonly to?: string },
-  ): Promise<string> {
+  async submit(fields: Pick<RequestFields, 'topic' | 'from' | 'to' | 'holdForAuditMs'>): Promise<string> {
     const request = newRequest({ jobId: `job-${randomUUID().slice(0, 8)}`, handler: 'count', ...fields });
     await this.jobLog.request(request);
     const { state } = await this.state(request.jobId, (seen) => seen.state !== 'PINNING');
@@ -180,6 +180,12 @@ export class GuardRig {
       const state = (await this.jobLog.series()).get(series);
       return state !== undefined && fits(state) && state;
     });
+  }
+
+  /** What the log keeps for an audit of it. */
+  async release(jobId: string): Promise<void> {
+    await this.jobLog.command(sampleCommand({ jobId, command: 'release' }));
+    await this.state(jobId, ({ heldForAuditUntilMs }) => heldForAuditUntilMs === 0n);
   }
 
   async pause(jobId: string): Promise<void> {

@@ -76,6 +76,59 @@ export function holderScenarios(where: string, rigOf: RigOf): void {
       expect(await rig.logStarts(topic)).toEqual([110n]);
     });
 
+    it('P7, P10: a window that is held for an audit is not cut while its job runs, nor when it has ended, until it is released', async () => {
+      const rig = rigOf();
+      const topic = await rig.parts.newTopic(1);
+      await rig.produce(topic, 0, 100);
+      const seldom = { floorsLookEveryMs: A_DAY_MS };
+      const distributor = await rig.distribute(seldom);
+      const jobId = await rig.submit({ topic, from: '0:10', holdForAuditMs: BigInt(A_DAY_MS) });
+      const holder = `audit:${jobId}`;
+      await rig.settle(jobId, { partition: 0, to: 59n });
+      expect((await rig.cycle(topic)).partitions).toMatchObject([{ outcome: 'cut', floor: 10n, holder }]);
+      await rig.finish(jobId);
+      expect((await rig.cycle(topic)).partitions).toMatchObject([{ outcome: 'held', floor: 10n, holder }]);
+      expect(await rig.logStarts(topic)).toEqual([10n]);
+      // The store is asked to forget it: Kafka knows that it must be there.
+      const { topicId } = await rig.describe(topic);
+      await rig.parts.floors.drop({ place: { topic, topicId, partition: 0 }, holder });
+      expect((await rig.cycle(topic)).partitions).toMatchObject([
+        { outcome: 'incomplete', reason: `the floor of the audit of job ${jobId} is missing` },
+      ]);
+      await distributor.stop('a test');
+      await rig.distribute(seldom);
+      await rig.floorsAre(topic, [10n]);
+      expect(await rig.outcomes(topic)).toEqual(['held']);
+      await rig.release(jobId);
+      await rig.floorsAre(topic, [undefined]);
+      expect(await rig.outcomes(topic)).toEqual(['cut']);
+      expect(await rig.logStarts(topic)).toEqual([100n]);
+    });
+
+    it('P7: a job whose floor is released, and that of its audit, is told of it before it reads', async () => {
+      const rig = rigOf();
+      const topic = await rig.parts.newTopic(1);
+      await rig.produce(topic, 0, 100);
+      await rig.distribute({ floorsLookEveryMs: 0 });
+      const jobId = await rig.submit({ topic, holdForAuditMs: BigInt(A_DAY_MS) });
+      await rig.settle(jobId, { partition: 0, to: 19n });
+      await rig.until('its checkpoint', async () => {
+        const { topicId } = await rig.describe(topic);
+        const look = await rig.parts.floors.look({ topic, topicId, partition: 0 });
+        return look?.floors.some(({ holder, offset }) => holder === jobId && offset === 20n) ?? false;
+      });
+      const holds = new Map([[topic, { alarmMs: A_DAY_MS, releaseMs: 3 * A_DAY_MS }]]);
+      const nowMs = () => Date.now() + 4 * A_DAY_MS;
+      const [seen] = (await runCycle(rig.guardParts([{ topic, ...EVERYTHING }], { holds, nowMs }))).partitions;
+      expect(seen).toMatchObject({ outcome: 'cut', cutOffsets: 100n });
+      const told = await rig.state(jobId, ({ releasedFloors }) => releasedFloors.length === 2);
+      expect([...told.releasedFloors].sort((a, b) => Number(a.ofAudit) - Number(b.ofAudit))).toMatchObject([
+        { partition: 0, ofAudit: false, fromOffset: 20n },
+        { partition: 0, ofAudit: true, fromOffset: 0n },
+      ]);
+      expect(told.state).toBe('RUNNING');
+    });
+
     it('a job that is not released holds the log beside one that is', async () => {
       const rig = rigOf();
       const topic = await rig.parts.newTopic(1);
