@@ -10,6 +10,7 @@ export {
 } from './src/audit/effects.ts';
 export { awaitState } from './src/await-state.ts';
 export { type BudgetUse, budgetUseOf, describeBudget, resumeCommand } from './src/budget-use.ts';
+export { correctedJson } from './src/corrected-json.ts';
 export {
   type DeadLetter,
   deadLetterAt,

@@ -118,6 +118,7 @@ it('redrives a corrected copy of a dead letter in its place, and leaves the lett
   expect(await edit()).toMatchObject({ exitCode: 2 });
   expect(await edit('--value-file', `${file}.not`)).toMatchObject({ exitCode: 3 });
   expect(await edit('--value-file', file, '--tombstone')).toMatchObject({ exitCode: 2 });
+  expect(await edit('--json-file', file)).toMatchObject({ exitCode: 2, notes: [expect.stringContaining('no JSON')] });
   expect((await edit('--value-file', file, '--dry-run')).out.join()).toMatch(/would get a corrected copy; nothing was/);
   expect((await edit('--value-file', file)).out.join('\n')).toMatch(/got a corrected copy\n.*\nvalue +"sound apple"/);
   expect((await edit('--value-file', file)).notes.join()).toMatch(

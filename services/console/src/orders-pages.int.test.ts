@@ -99,6 +99,20 @@ it('a series is run by an operator, who says why; a viewer is told what is missi
   await signedIn();
   await press('Delete');
   expect(await page.getByLabel('Token of an operator').count()).toBe(0);
+  // The console may have been started anew with other tokens.
+  await page.evaluate("sessionStorage.setItem('tidemark.operator', 'a-token-of-the-past')");
+  await page.getByLabel('Reason, for the audit trail').fill('why not');
+  await press('Delete it');
+  await shows('no operator of this console has this token');
+  await page.getByLabel('Token of an operator').fill(OPERATOR.token);
+  expect((await scene.jobLog.series()).get('nightly')?.status).toBe('ACTIVE');
+  await press('Not now');
+  await press('Run now');
+  await page.getByLabel('Reason, for the audit trail').fill('once more');
+  await page.getByLabel('Token of an operator').fill(OPERATOR.token);
+  await press('Run it now');
+  await shows('nothing new since the last run');
+  await press('Delete');
   await press('Sign out');
   await waitFor('the token to be asked for', async () => (await page.getByLabel('Token of an operator').count()) === 1);
   await press('Not now');

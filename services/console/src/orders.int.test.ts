@@ -318,6 +318,60 @@ describe('dead letters', () => {
   });
 });
 
+describe('what a value is', () => {
+  it('JSON comes digit by digit, Avro is decoded by its schema, bytes are base64, and a correction is encoded again', async () => {
+    const topic = await createTopic(uniqueName('forms'));
+    const codec = createCodec({ registryUrl: services().registry });
+    const carried = await codec.encodeJsonFor(topic, '{"id":9007199254740993,"amount":1.10}');
+    const command = {
+      formatVersion: 1,
+      commandId: 'c',
+      jobId: 'j',
+      command: 'pause',
+      reason: '',
+      actor: '',
+      force: false,
+      deadlineMs: 9007199254740993n,
+      budget: null,
+      deadLettersMax: -1n,
+    };
+    await writeLetters(topic, [
+      { key: 'json', value: carried },
+      { key: 'avro', value: await codec.encode(SchemaName.jobCommand, command) },
+      { key: 'bytes', value: Buffer.from([0, 255, 254]) },
+      { key: 'unseen', value: 'to\u202etxt.exe' },
+    ]);
+    const path = `/api/dead-letters/${topic}/letters`;
+    const shown = async (offset: number) => (await checked(`${path}/0/${offset}`, schemas.letter)).value;
+    expect(await shown(0)).toMatchObject({
+      kind: 'json',
+      text: '{"id":9007199254740993,"amount":1.10}',
+      bytes: carried.length,
+    });
+    expect(await checked(`${path}/0/1`, schemas.letter)).toMatchObject({
+      schema: SchemaName.jobCommand,
+      value: { kind: 'avro', text: expect.stringContaining('"deadlineMs":"9007199254740993"') },
+    });
+    expect(await shown(2)).toMatchObject({ kind: 'binary', text: 'AP/+', bytes: 3 });
+    expect(await shown(3)).toMatchObject({ kind: 'text', text: 'to\\u202etxt.exe', isEscaped: true });
+    const { letters } = await checked(path, schemas.letterPage);
+    expect(letters.map(({ value }) => value.kind)).toEqual(['json', 'avro', 'binary', 'text']);
+
+    const correct = (offset: number, value: object) => post(`${path}/0/${offset}/edit`, { value, reason: 'why not' });
+    expect(await correct(0, { json: '{"id":9007199254740995}' })).toMatchObject({ status: 200 });
+    expect(await correct(0, { json: '{"id":' })).toMatchObject({ status: 422 });
+    expect(await correct(2, { base64: 'AAE=' })).toMatchObject({ status: 200 });
+    expect(await correct(2, { base64: 'not base64' })).toMatchObject({ status: 400 });
+    expect(await correct(3, { tombstone: true })).toMatchObject({ status: 200 });
+    const copies = (await checked(path, schemas.letterPage)).letters.filter(({ edit }) => edit === 1);
+    expect(copies.map(({ value: { kind, text } }) => [kind, text])).toEqual([
+      ['json', '{"id":9007199254740995}'],
+      ['binary', 'AAE='],
+      ['none', ''],
+    ]);
+  });
+});
+
 const MEBIBYTE = 1_024 * 1_024;
 
 describe('much and large', () => {

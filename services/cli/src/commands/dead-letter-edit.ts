@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import {
+  correctedJson,
   describeEditRefusal,
   type EditPlan,
   editLetter,
@@ -111,7 +112,7 @@ async function changeOf(
     ...(valueFile === undefined ? {} : { value: await bytesOf(valueFile) }),
     ...(jsonFile === undefined
       ? {}
-      : { value: await codec.encodeJsonFor(topic, (await bytesOf(jsonFile)).toString()) }),
+      : { value: await correctedJson(codec, topic, (await bytesOf(jsonFile)).toString()) }),
     ...(options.tombstone === true ? { value: null } : {}),
   };
 }

@@ -1,6 +1,7 @@
 /** What can be done about dead letters: handing them over again, and correcting one. */
 import type { JobRequested } from '@tidemark/contracts';
 import {
+  correctedJson,
   describeEditRefusal,
   describeRedriveRefusal,
   editLetter,
@@ -17,7 +18,7 @@ import { assertNever, isJobId, JOB_ID_RULE } from '@tidemark/keyspace';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { EDIT_BODY_BYTES_MAX, ORDER_WAIT_MS, PLANS_AT_ONCE_MAX } from '../limits.ts';
 import * as schemas from '../view/schemas.ts';
-import { documented, Refusal, read, taking, whileWaitedFor } from './documented.ts';
+import { documented, Refusal, read, readByHandler, taking, whileWaitedFor } from './documented.ts';
 import {
   lettersOf,
   PLACE_PARAMS,
@@ -84,7 +85,7 @@ export function registerRedriveApi(server: FastifyInstance, { parts, roles }: Se
         params: TOPIC_PARAMS,
         ...taking('querystring', schemas.redriveWish),
       }),
-      validatorCompiler: () => () => true,
+      ...readByHandler,
     },
     async (call, reply): Promise<schemas.RedrivePlan> => {
       const topic = topicOf(call.params);
@@ -109,7 +110,8 @@ export function registerRedriveApi(server: FastifyInstance, { parts, roles }: Se
         params: TOPIC_PARAMS,
         ...taking('body', schemas.redriveOrder),
       }),
-      preHandler: onlyOperators(roles),
+      ...readByHandler,
+      onRequest: onlyOperators(roles),
     },
     async (call, reply) => {
       const topic = topicOf(call.params);
@@ -140,7 +142,8 @@ export function registerRedriveApi(server: FastifyInstance, { parts, roles }: Se
         ...taking('body', schemas.letterEdit),
       }),
       bodyLimit: EDIT_BODY_BYTES_MAX,
-      preHandler: onlyOperators(roles),
+      ...readByHandler,
+      onRequest: onlyOperators(roles),
     },
     async (call, reply) => {
       const topic = topicOf(call.params);
@@ -177,7 +180,7 @@ export function registerRedriveApi(server: FastifyInstance, { parts, roles }: Se
   async function bytesOf(topic: string, value: NonNullable<schemas.LetterEdit['value']>): Promise<Buffer | null> {
     if ('text' in value) return Buffer.from(value.text);
     if ('base64' in value) return Buffer.from(value.base64, 'base64');
-    return 'json' in value ? parts.codec.encodeJsonFor(topic, value.json) : null;
+    return 'json' in value ? correctedJson(parts.codec, topic, value.json) : null;
   }
 }
 

@@ -45,7 +45,7 @@ function digestOf(token: string): Buffer {
 const VIEWER =
   'you are a viewer, who may look and change nothing: an operator sends its token (TIDEMARK_CONSOLE_OPERATOR_TOKENS), and the command line does the same';
 
-/** Before every route that changes something. */
+/** Before every route that changes something, and before its request is read. */
 export function onlyOperators(roles: Roles) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
     const { role } = roles.callerOf(request);

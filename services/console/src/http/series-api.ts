@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import { ORDER_WAIT_MS } from '../limits.ts';
 import * as schemas from '../view/schemas.ts';
 import { seriesDetailView, seriesListView } from '../view/series.ts';
-import { documented, read, taking, whileWaitedFor } from './documented.ts';
+import { documented, read, readByHandler, taking, whileWaitedFor } from './documented.ts';
 import { actorOf, onlyOperators } from './roles.ts';
 import type { ServerParts } from './server-parts.ts';
 
@@ -39,7 +39,8 @@ export function registerSeriesApi(server: FastifyInstance, { collector, parts, r
         params: PARAMS,
         ...taking('body', schemas.seriesOrder),
       }),
-      preHandler: onlyOperators(roles),
+      ...readByHandler,
+      onRequest: onlyOperators(roles),
     },
     async (request, reply) => {
       const { order, reason } = read(schemas.seriesOrder, request.body);

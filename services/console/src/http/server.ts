@@ -24,10 +24,6 @@ export async function createServer(parts: ServerParts): Promise<FastifyInstance>
   });
   // Schemas describe; they must not drop a field silently, as a serializer made of them would. Tests hold both together.
   server.setSerializerCompiler(() => (data) => JSON.stringify(data));
-  // Requests are read by the schemas that describe them, in their handlers: see `read`.
-  server.addHook('onRoute', (route) => {
-    if (route.method === 'POST') route.validatorCompiler = () => () => true;
-  });
   server.addHook('onRequest', async (request, reply) => {
     reply.headers({ ...SECURITY_HEADERS, 'cache-control': NO_STORE });
     if (!isLoopbackHostHeader(request.headers.host))

@@ -61,12 +61,15 @@ export function ask(path, signal) {
 }
 
 /** As the operator that sits here. @param {string} path @param {object} body @returns {Promise<Answer>} */
-export function order(path, body) {
-  return send(path, {
+export async function order(path, body) {
+  const answer = await send(path, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...authorization() },
     body: JSON.stringify(body),
   });
+  // The token was changed meanwhile: it is asked for again.
+  if (answer.kind === 'failed' && answer.status === 401) signOut();
+  return answer;
 }
 
 /** @returns {Record<string, string>} */
