@@ -13,7 +13,7 @@ const AUDIT_UNPROVABLE = 8;
 
 type Truncated = Awaited<ReturnType<typeof truncateUnder>>;
 
-interface Truncation {
+export interface Truncation {
   readonly jobId: string;
   /** What the job says is lost. */
   readonly lost: string;
@@ -75,7 +75,8 @@ async function auditSkipping(scene: GuardScene, truncated: Truncated): Promise<v
     complain('finds something else than what was settled and is gone');
 }
 
-async function checked(
+/** Must have lost what was not delivered of `[first, before)`, to the offset, and have ended as its `--on-lost` says. */
+export async function checked(
   scene: GuardScene,
   { jobId, partition, first, before, state }: Truncated,
   must: { readonly onLost: string; readonly end: string },

@@ -12,6 +12,8 @@ import {
   GROUP_STREAM,
   GUARD_EVERY_MS,
   GUARDS,
+  KEPT_STREAM,
+  RELEASED_STREAM,
   SERIES,
   SERIES_EVERY,
   SERIES_STREAM,
@@ -22,17 +24,20 @@ import { startSampler } from './sampler.ts';
 import type { GuardScene } from './scene.ts';
 
 const STREAMS = [SERIES_STREAM, GROUP_STREAM] as const;
+const HELD = [RELEASED_STREAM, KEPT_STREAM] as const;
 
 const LAYOUT: Layout = {
   streams: STREAMS,
+  others: HELD,
   fillPerSecond: FILL_PER_SECOND,
   guards: GUARDS,
   isAsking: false,
   guardSettings: (namespace) => ({
-    TIDEMARK_GUARD_TOPICS: [...STREAMS, { name: 'cut', policy: CUT_POLICY }]
+    TIDEMARK_GUARD_TOPICS: [...STREAMS, ...HELD, { name: 'cut', policy: CUT_POLICY }]
       .map(({ name, policy }) => `${namespace}.${name}=${policy}`)
       .join(','),
     TIDEMARK_GUARD_GROUPS: `${namespace}.${GROUP_STREAM.name}=${GROUP}`,
+    TIDEMARK_GUARD_HOLD: HELD.map(({ name, hold }) => `${namespace}.${name}=${hold}`).join(','),
     TIDEMARK_GUARD_EVERY_MS: String(GUARD_EVERY_MS),
   }),
 };
@@ -50,9 +55,12 @@ async function openScene(options: RunOptions, onClose: OnClose): Promise<GuardSc
   await createSeries(env, seriesTopic);
   const load = startLoad(scene, chanceOf(options.seed));
   onClose(() => load.stop());
-  const sampler = startSampler({ ...scene, topics: filledTopics, groupTopic });
+  const releasedTopic = `${namespace}.${RELEASED_STREAM.name}`;
+  const keptTopic = `${namespace}.${KEPT_STREAM.name}`;
+  const topics = [...filledTopics, releasedTopic, keptTopic];
+  const sampler = startSampler({ ...scene, topics, groupTopic, releasedTopic });
   onClose(() => sampler.stop());
-  return { ...scene, seriesTopic, groupTopic, group, load, sampler };
+  return { ...scene, seriesTopic, groupTopic, releasedTopic, keptTopic, group, load, sampler };
 }
 
 /** As an operator does it. Nothing has been cut by then: no job has covered anything. */

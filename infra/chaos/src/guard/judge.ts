@@ -8,11 +8,22 @@ import { lossComplaint } from '../losses.ts';
 import type { Judgement } from '../system.ts';
 import { pinnedWindows } from '../traversal/audit-jobs.ts';
 import { countSink, lostByJob, someMissing } from '../traversal/counts.ts';
+import { accountFaults, releaseFault, saidCuts } from './account.ts';
 import { endFault, quietLowWatermark, seriesFaults } from './audit.ts';
 import { truncateUnderSkipping, truncateUnderStopping } from './foreign.ts';
-import { DRAIN_MAX_MS, POLICY_PASSED_MS, QUIET_CYCLES, SERIES, STOP_MAX_MS, TOLD_MAX } from './limits.ts';
+import {
+  DRAIN_MAX_MS,
+  POLICY_PASSED_MS,
+  QUIET_CYCLES,
+  RELEASE_AFTER_MS,
+  SERIES,
+  STOP_MAX_MS,
+  TOLD_MAX,
+} from './limits.ts';
 import { askWhole } from './load.ts';
+import { holdTooLong } from './overdue.ts';
 import { guardOnce } from './programs.ts';
+import { lowWatermarks } from './sampler.ts';
 import type { GuardScene } from './scene.ts';
 import { type GuardReport, violationsOf } from './verdict.ts';
 
@@ -25,10 +36,12 @@ export async function judgeGuard(
   await scene.group.stop(); // what is produced from now on it has not committed
   const skip = await truncateUnderSkipping(scene, chance);
   const stop = await truncateUnderStopping(scene, chance);
+  const released = await holdTooLong(scene);
   const quiet = await becomeQuiet(scene);
+  const account = await auditAccount(scene);
   await sampler.stop();
   const states = [...sampler.durable.states.values()];
-  const judged = states.filter(({ jobId }) => jobId !== stop.jobId);
+  const judged = states.filter(({ jobId }) => jobId !== stop.jobId && jobId !== released.jobId);
   await writeWindows(scene, judged);
   const counts = await countSink(pool);
   const lost = await lostByJob(pool);
@@ -52,12 +65,17 @@ export async function judgeGuard(
     quiet_held: quiet.held,
     quiet_off: quiet.off.length,
     truncated: { skip: skip.lost, stop: stop.lost },
+    released: released.lost,
+    account_looks: sampler.accountLooks,
+    account_cuts: account.cuts,
+    account_off: account.faults.length,
   };
   const violations = [
     ...violationsOf(report, Object.keys(faults)),
     ...sampler.breaches.slice(0, TOLD_MAX),
     ...breaks.slice(0, TOLD_MAX),
     ...quiet.off,
+    ...account.faults.slice(0, TOLD_MAX),
     ...notes.complaints,
     ...judged.flatMap((state) => endFault(state) ?? []),
     ...judged.flatMap(({ jobId, lost: said }) => lossComplaint(jobId, { said, expected: lost.get(jobId) ?? [] }) ?? []),
@@ -93,7 +111,8 @@ async function becomeQuiet(scene: GuardScene) {
     const { code, out, notes: said } = await guardOnce(env);
     if (code !== 0) progress(`a cycle of the guard ended with ${code}: ${out}${said}`);
   }
-  const looks = await waitFor('the last look', () => sampler.look());
+  const ageLimited = new Set(filledTopics);
+  const looks = (await waitFor('the last look', () => sampler.look())).filter(({ topic }) => ageLimited.has(topic));
   const expected = looks.map((look) => ({ ...look, expected: quietLowWatermark(look.needs, look.highWatermark) }));
   return {
     partitions: looks.length,
@@ -106,6 +125,29 @@ async function becomeQuiet(scene: GuardScene) {
           `${topic}/${partition} begins at ${lowWatermark} and not at ${look.expected}, when all is quiet`,
       ),
   };
+}
+
+/** When the guards are gone: what they say that they removed, and whom they released, against what the broker shows. */
+async function auditAccount({ sampler, fleet, kafka, cutTopic, releasedTopic, keptTopic, filledTopics }: GuardScene) {
+  const topics = [...filledTopics, releasedTopic, keptTopic, cutTopic];
+  const looks = await waitFor('the last low watermarks', () => lowWatermarks({ kafka, topics }));
+  const accounts = await waitFor("the guards' account", () => sampler.accounts());
+  const said = fleet.all
+    .filter(({ role }) => role === 'guard')
+    .flatMap(({ name, program }) => saidCuts(name, program.log()));
+  const watermarks = looks.map(({ topic, partition, low }) => ({ topic, partition, lowWatermark: low }));
+  const isCutByOthers = (topic: string): boolean => topic === cutTopic;
+  const releases = sampler.releases.flatMap((release) => {
+    const releaseMs = release.topic === releasedTopic ? RELEASE_AFTER_MS : undefined;
+    const pinnedAtMs = sampler.durable.states.get(release.holder)?.pin?.pinnedAtMs;
+    return releaseFault(release, { releaseMs, pinnedAtMs }) ?? [];
+  });
+  const faults = [
+    ...sampler.accountBreaches,
+    ...accountFaults(watermarks, accounts, { said, isCutByOthers }),
+    ...releases,
+  ];
+  return { cuts: said.length, faults };
 }
 
 async function isDrained({ sampler, desk, seriesTopic }: GuardScene): Promise<boolean> {

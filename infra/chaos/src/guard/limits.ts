@@ -9,6 +9,19 @@ export const SERIES_STREAM = { name: 'orders', partitions: 3, policy: '6s' } as 
 export const GROUP_STREAM = { name: 'chat', partitions: 2, policy: '15s+16KiB' } as const;
 /** Of the larger age, and the clock of a busy broker. */
 export const POLICY_PASSED_MS = 17_000;
+/** Less than lies there: the newest records stay, and of the others a job loses what it has not read, when its floor is released. */
+export const RELEASED_STREAM = { name: 'released', partitions: 1, policy: '256KiB', hold: '8s/20s' } as const;
+/** The same, without a second time: its floor holds for ever, whatever the alarm says. */
+export const KEPT_STREAM = { name: 'kept', partitions: 1, policy: '256KiB', hold: '8s' } as const;
+/** From the pin on, as `hold` of the stream says it. */
+export const RELEASE_AFTER_MS = 20_000;
+/** Of 1.5 KB each, so the policy cuts at some 830, and a job that is paused has not come so far. */
+export const HELD_RECORDS = 1_000;
+/** So slow that a job is on its way when it is paused, and at its end soon after it was resumed. */
+export const HELD_RATE = 60;
+/** A guard looks each second; this is for a machine that does other things. */
+export const HOLD_TOLD_MAX_MS = 120_000;
+
 /** The topic that strangers delete from is the guards', too, who leave it alone: what goes there is told as the doing of others. */
 export const CUT_POLICY = '30d';
 /** Few, so that most of the time no slot is free of nothing to do and none waits for another. */
@@ -40,6 +53,8 @@ export const BEFORE_KILL_MS = { min: 0, max: 1_200 } as const;
 export const STOPPED_MS = { min: 2_500, max: 5_000 } as const;
 
 export const SAMPLE_EVERY_MS = 300;
+/** A guard that was killed in the middle of a transaction holds the account back for longer: then only the rest is looked at. */
+export const ACCOUNT_WAIT_MS = 300;
 /** How far the planted deletion goes beyond what is needed. */
 export const BROKEN_RECORDS = 20n;
 

@@ -9,11 +9,13 @@ import {
   type SeriesState,
 } from '@tidemark/contracts';
 import { jobTopics } from '@tidemark/jobs';
+import { createMarkLog } from '@tidemark/jobs/kafka';
 import type { Offset } from '@tidemark/keyspace';
 import { type LogCluster, type LogRecord, scanTopic } from '@tidemark/log';
 import { kafkaClient } from '@tidemark/testkit';
+import { type Accounts, accountsOf, isReleased, placeText, type SeenRelease, unaccounted } from './account.ts';
 import { breachesOf, isAtFloor, type Look } from './audit.ts';
-import { GROUP, SAMPLE_EVERY_MS } from './limits.ts';
+import { ACCOUNT_WAIT_MS, GROUP, SAMPLE_EVERY_MS } from './limits.ts';
 import { type Durable, type Need, needsAt } from './needs.ts';
 
 interface Bounds {
@@ -23,15 +25,25 @@ interface Bounds {
   readonly high: bigint;
 }
 
+/** `accounts`: undefined when an open transaction held them back. */
+type WholeLook = Look & { readonly highWatermark: bigint; readonly accounts: Accounts | undefined };
+
 export interface Sampler {
   readonly samples: number;
   /** Looks that found a partition cut exactly as far as somebody allowed. */
   readonly atFloor: number;
   readonly breaches: readonly string[];
+  /** Looks that were held against the guards' own account, and what did not agree with it. */
+  readonly accountLooks: number;
+  readonly accountBreaches: readonly string[];
+  /** All that were ever seen. */
+  readonly releases: readonly SeenRelease[];
   /** As of the last look. */
   readonly durable: Durable;
   /** One more look, now. */
-  look(): Promise<readonly (Look & { readonly highWatermark: bigint })[]>;
+  look(): Promise<readonly WholeLook[]>;
+  /** What the guards account for, now. */
+  accounts(): Promise<Accounts>;
   /** Rejects when it cannot look any more, which no fault explains. */
   readonly failed: Promise<never>;
   stop(): Promise<void>;
@@ -45,6 +57,8 @@ export interface SamplerOptions {
   readonly topics: readonly string[];
   /** Held by the group. */
   readonly groupTopic: string;
+  /** Where floors of jobs may be released. */
+  readonly releasedTopic: string;
 }
 
 export function startSampler(options: SamplerOptions): Sampler {
@@ -60,6 +74,10 @@ export function startSampler(options: SamplerOptions): Sampler {
     },
   };
   const breaches = new Set<string>();
+  const accountBreaches = new Set<string>();
+  const releases = new Map<string, SeenRelease>();
+  const marks = createMarkLog(options);
+  let accountLooks = 0;
   let samples = 0;
   let atFloor = 0;
   let isStopped = false;
@@ -104,15 +122,32 @@ export function startSampler(options: SamplerOptions): Sampler {
     return turn;
   };
 
+  const accounts = async (wait: { readonly openTransactionWaitMs?: number } = {}): Promise<Accounts> => {
+    const { marks: cuts, watches } = await marks.load(wait);
+    const known = accountsOf(cuts.values(), watches.values());
+    for (const watch of watches.values())
+      for (const { holder, atMs } of watch.releases) {
+        const { topic, partition } = watch;
+        releases.set(`${placeText(watch)} ${holder}`, { topic, partition, holder, atMs });
+      }
+    return known;
+  };
+
   const lookNow: Sampler['look'] = async () => {
     const bounds = await lowWatermarks(options);
     await readDurable();
     const group = await committed(options);
+    // Last: marks and releases are durable before anything is cut by them.
+    const known = await accounts({ openTransactionWaitMs: ACCOUNT_WAIT_MS }).catch(() => undefined);
     return bounds.map(({ topic, partition, low, high }) => {
+      const place = { topic, partition };
       const held: Need[] =
         topic === options.groupTopic ? [{ holder: `group ${GROUP}`, offset: group.get(partition) ?? 0n }] : [];
-      const needs = [...needsAt(durable, { topic, partition }), ...held];
-      return { topic, partition, lowWatermark: low, highWatermark: high, needs };
+      const account = known?.get(placeText(place));
+      // Whether a job still holds where it may be released nobody can say without the account.
+      const isTold = known !== undefined || topic !== options.releasedTopic;
+      const needs = isTold ? needsAt(durable, place).filter(({ holder }) => !isReleased(account, holder)) : [];
+      return { ...place, lowWatermark: low, highWatermark: high, needs: [...needs, ...held], accounts: known };
     });
   };
 
@@ -123,6 +158,10 @@ export function startSampler(options: SamplerOptions): Sampler {
         samples += 1;
         if (isAtFloor(each)) atFloor += 1;
         for (const breach of breachesOf(each)) breaches.add(breach);
+        if (each.accounts === undefined) continue;
+        accountLooks += 1;
+        const more = unaccounted(each, each.accounts.get(placeText(each)));
+        if (more !== undefined) accountBreaches.add(more);
       }
       await delay(SAMPLE_EVERY_MS);
     }
@@ -141,8 +180,18 @@ export function startSampler(options: SamplerOptions): Sampler {
     get breaches() {
       return [...breaches];
     },
+    get accountLooks() {
+      return accountLooks;
+    },
+    get accountBreaches() {
+      return [...accountBreaches];
+    },
+    get releases() {
+      return [...releases.values()];
+    },
     durable,
     look,
+    accounts: () => accounts(),
     failed,
     async stop() {
       isStopped = true;
@@ -152,7 +201,10 @@ export function startSampler(options: SamplerOptions): Sampler {
 }
 
 /** A new client each time: an old one learns of new partitions after minutes. */
-async function lowWatermarks({ kafka, topics }: SamplerOptions): Promise<readonly Bounds[]> {
+export async function lowWatermarks({
+  kafka,
+  topics,
+}: Pick<SamplerOptions, 'kafka' | 'topics'>): Promise<readonly Bounds[]> {
   return asAdmin(kafka, async (admin) => {
     const bounds: Bounds[] = [];
     for (const topic of topics)

@@ -8,6 +8,10 @@ import type { Sampler } from './sampler.ts';
 export interface GuardScene extends Scene {
   readonly seriesTopic: string;
   readonly groupTopic: string;
+  /** Where a job may hold for a while, and is released then. */
+  readonly releasedTopic: string;
+  /** Where a job holds for ever, with an alarm. */
+  readonly keptTopic: string;
   readonly group: Group;
   readonly load: Load;
   readonly sampler: Sampler;

@@ -9,6 +9,7 @@ const good: GuardReport = {
   ...{ jobs: 50, refused: 1, records: 1_000, needed_and_deleted: 0, lost: 30, lost_injected: 30, cut: 500 },
   ...{ samples: 100, above_floor: 0, at_floor: 1, series_runs: 2, series_breaks: 0 },
   ...{ quiet_partitions: 6, quiet_held: 4, quiet_off: 0, truncated: { skip: '0:5 to 9', stop: '1:5 to 9' } },
+  ...{ released: '0:5 to 9', account_looks: 1, account_cuts: 1, account_off: 0 },
 };
 
 describe('violationsOf', () => {
@@ -30,6 +31,10 @@ describe('violationsOf', () => {
     [{ series_breaks: 1 }, /1 gaps or overlaps/],
     [{ quiet_held: 0 }, /no floor held anything when all was quiet/],
     [{ quiet_off: 1 }, /1 of 6 partitions do not begin/],
+    [{ released: '' }, /nothing was shown/],
+    [{ account_looks: 0 }, /nobody looked at the guards' own account/],
+    [{ account_cuts: 0 }, /nobody looked at the guards' own account/],
+    [{ account_off: 2 }, /2 times the guards' own account/],
   ])('convicts %j', (fields, sentence) => {
     const violations = violationsOf({ ...good, ...fields }, kinds);
     expect(violations).toHaveLength(1);

@@ -19,6 +19,10 @@ export interface GuardReport {
   readonly quiet_held: number;
   readonly quiet_off: number;
   readonly truncated: Readonly<Record<'skip' | 'stop', string>>;
+  readonly released: string;
+  readonly account_looks: number;
+  readonly account_cuts: number;
+  readonly account_off: number;
 }
 
 /** As sentences; empty = good. `kinds` are the faults that were to happen. */
@@ -43,6 +47,15 @@ export function violationsOf(report: GuardReport, kinds: readonly string[]): rea
   unless(
     report.quiet_off === 0,
     `${report.quiet_off} of ${report.quiet_partitions} partitions do not begin where floors and policy meet, two cycles after all was quiet`,
+  );
+  unless(report.released !== '', 'no job lost anything to a limit of its hold, so nothing was shown');
+  unless(
+    report.account_looks > 0 && report.account_cuts > 0,
+    "nobody looked at the guards' own account, so nothing was shown",
+  );
+  unless(
+    report.account_off === 0,
+    `${report.account_off} times the guards' own account of what they removed is not what the broker shows`,
   );
   return sentences;
 }

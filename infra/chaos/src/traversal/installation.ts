@@ -31,6 +31,8 @@ import { startStreams } from './streams.ts';
 /** What runs that share this installation do differently. */
 export interface Layout {
   readonly streams: readonly { readonly name: string; readonly partitions: number }[];
+  /** Topics that nobody fills by himself. */
+  readonly others: readonly { readonly name: string; readonly partitions: number }[];
   readonly fillPerSecond: number;
   readonly guards: number;
   /** Whether windows of the topics are asked for all the time. */
@@ -41,6 +43,7 @@ export interface Layout {
 
 const TRAVERSAL: Layout = {
   streams: STREAMS,
+  others: [],
   fillPerSecond: FILL_PER_SECOND,
   guards: 1,
   isAsking: true,
@@ -65,7 +68,8 @@ export async function openScene(options: RunOptions, layout: Layout, onClose: On
   const kafka = broker.address;
   const streamsOf = new Map(layout.streams.map(({ name, partitions }) => [`${namespace}.${name}`, partitions]));
   const cutTopic = `${namespace}.cut`;
-  for (const [topic, partitions] of [...streamsOf, [cutTopic, CUT_PARTITIONS] as const])
+  const others = layout.others.map(({ name, partitions }) => [`${namespace}.${name}`, partitions] as const);
+  for (const [topic, partitions] of [...streamsOf, ...others, [cutTopic, CUT_PARTITIONS] as const])
     await createTopic(topic, { partitions, kafka });
 
   const env = {
