@@ -20,7 +20,7 @@ export const HELD_RECORDS = 1_000;
 /** So slow that a job is on its way when it is paused, and at its end soon after it was resumed. */
 export const HELD_RATE = 60;
 /** A guard looks each second; this is for a machine that does other things. */
-export const HOLD_TOLD_MAX_MS = 120_000;
+export const HOLD_TOLD_MAX_MS = 90_000;
 
 /** The topic that strangers delete from is the guards', too, who leave it alone: what goes there is told as the doing of others. */
 export const CUT_POLICY = '30d';
