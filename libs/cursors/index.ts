@@ -36,4 +36,5 @@ export type {
   SplitAnswer,
 } from './src/ports.ts';
 export { JobMode } from './src/ports.ts';
+export { HIGHEST_PRIORITY } from './src/schedule-order.ts';
 export type { Schedule, WorkerAnnouncement } from './src/schedule-ports.ts';

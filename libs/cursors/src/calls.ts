@@ -7,7 +7,15 @@ import {
   sizeOfIntervals,
   TidemarkError,
 } from '@tidemark/keyspace';
-import { LEASE_TTL_MS_MAX, NOTE_CHARACTERS_MAX, RELEASE_DELAY_MS_MAX, RESERVATION_TTL_MS_MAX } from './limits.ts';
+import { checkJobId } from './keys.ts';
+import {
+  HURRIED_MAX,
+  HURRY_TTL_MS_MAX,
+  LEASE_TTL_MS_MAX,
+  NOTE_CHARACTERS_MAX,
+  RELEASE_DELAY_MS_MAX,
+  RESERVATION_TTL_MS_MAX,
+} from './limits.ts';
 import type { CursorStore, LostInterval, ParkedRecord, Parking } from './ports.ts';
 
 const FAULT_CLASS = /^[a-z][a-z0-9-]{0,31}$/;
@@ -96,6 +104,12 @@ export function checkParkedWords(record: Pick<ParkedRecord, 'offset' | 'faultCla
 
 export function checkTtl(leaseTtlMs: number): void {
   checkDuration('leaseTtlMs', leaseTtlMs, LEASE_TTL_MS_MAX);
+}
+
+export function checkHurry({ jobIds, ttlMs }: { readonly jobIds: readonly string[]; readonly ttlMs: number }): void {
+  checkDuration('ttlMs', ttlMs, HURRY_TTL_MS_MAX);
+  if (jobIds.length > HURRIED_MAX) fail(`${jobIds.length} jobs cannot hurry at once, ${HURRIED_MAX} can`);
+  for (const jobId of jobIds) checkJobId(jobId);
 }
 
 /** The global set of permits names its members by job and slot, separated by a space, which no job id has. */

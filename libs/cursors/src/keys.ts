@@ -43,6 +43,8 @@ export interface ScheduleKeys {
   readonly rates: string;
   /** Hash: job id -> `<ms> <reason>`. */
   readonly waiting: string;
+  /** Sorted set: job id by the time (ms) until which it must be served before all others. */
+  readonly hurried: string;
   /** Sorted set: slot by the time (ms) at which its permit for the job ends. */
   permitsOf(jobId: string): string;
   /** A channel, not a key. */
@@ -74,6 +76,7 @@ export function scheduleKeys(namespace: string): ScheduleKeys {
     permits: `${slot}:permits`,
     rates: `${slot}:rates`,
     waiting: `${slot}:waiting`,
+    hurried: `${slot}:hurried`,
     permitsOf: (jobId) => {
       checkJobId(jobId);
       return `${slot}:permits:${jobId}`;

@@ -48,6 +48,11 @@ export const WORKER_FORGOTTEN_AFTER_MS = 600_000;
 /** What a job was said to wait for is said again every few seconds while it is true. */
 export const WAITING_FORGOTTEN_AFTER_MS = 30_000;
 
+/** Who says that a job must hurry says it again in every cycle; of a cycle an hour, three. */
+export const HURRY_TTL_MS_MAX = 3 * 3_600_000;
+/** Said at once: one script, and more jobs than that hold no log longer than they may, or all of them do. */
+export const HURRIED_MAX = 1_000;
+
 /** An idle bucket lets one second of its rate through at once: enough for the chunks of all slots, too little to hurt a sink. */
 export const RATE_CREDIT_US = 1_000_000;
 /** A booking further ahead than a day is no booking; it also keeps the sums of microseconds exact. */

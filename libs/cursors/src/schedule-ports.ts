@@ -37,6 +37,13 @@ export interface Schedule {
   noteWaiting(request: { readonly jobId: string; readonly reason: string }): Promise<void>;
   /** What jobs were said to wait for, within the last half minute. */
   waiting(): Promise<ReadonlyMap<string, { readonly reason: string; readonly atMs: number }>>;
+  /**
+   * Says that these jobs are to be served before all others, for so long unless it is said again. Whoever lists jobs heeds it;
+   * nobody else is to list one because of it.
+   */
+  hurry(request: { readonly jobIds: readonly string[]; readonly ttlMs: number }): Promise<void>;
+  /** Of which jobs that is said now. */
+  hurried(): Promise<ReadonlySet<string>>;
   enlist(job: { readonly jobId: string; readonly definition: string; readonly priority: number }): Promise<void>;
   withdraw(jobId: string): Promise<void>;
   /** The ids of all jobs on the list. */

@@ -122,7 +122,19 @@ function weightOf(checkpoints: readonly RangeCheckpoint[]): number {
 async function listAgain(shard: Shard): Promise<void> {
   shard.rounds += 1;
   if (shard.rounds % LIST_AGAIN_ROUNDS !== 0) return;
+  await heedHurry(shard);
   await eachOf(shard.book.running(), (job) => list(shard, job));
+}
+
+/** A hint as the list is: who loses it serves the job in its turn. */
+async function heedHurry(shard: Shard): Promise<void> {
+  const before = shard.hurried;
+  shard.hurried = await onSchedule(shard, (schedule) => schedule.hurried());
+  for (const { jobId } of shard.book.running()) {
+    const isHurried = shard.hurried.has(jobId);
+    if (isHurried !== before.has(jobId))
+      shard.parts.logger.info({ jobId }, isHurried ? 'job.hurried' : 'job.hurried_no_more');
+  }
 }
 
 /** What was durable before this round, and the store after that: a floor moves one round after its checkpoint. */

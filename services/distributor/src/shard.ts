@@ -3,7 +3,7 @@
  * A session ends with the first failed commit, because nobody knows what became of it; the next one reads everything anew.
  */
 import type { Codec, JobEvent, JobState, RangeCheckpoint, SeriesState, StoreEpoch } from '@tidemark/contracts';
-import type { CursorStore, FloorStore, Leadership, Schedule } from '@tidemark/cursors';
+import { type CursorStore, type FloorStore, HIGHEST_PRIORITY, type Leadership, type Schedule } from '@tidemark/cursors';
 import { type DeadRequest, type JobInbox, type JobJournal, type JobRemoval, jobTopicSpecs } from '@tidemark/jobs';
 import { createJobInbox, createMarkLog, openJobJournal } from '@tidemark/jobs/kafka';
 import { ErrorClass, monotonicNowMs, type Offset, TidemarkError } from '@tidemark/keyspace';
@@ -108,6 +108,8 @@ export interface Shard {
   /** Jobs that were in a store before this session filled or found them: not to be cut until then, on the monotonic clock. */
   readonly splitAfterMs: Map<string, number>;
   breakerWaits: ReadonlyMap<string, BreakerWait>;
+  /** Jobs that hold a log for longer than they may, as a guard says; as of the last time that jobs were listed again. */
+  hurried: ReadonlySet<string>;
   /** Jobs about to be suspended, and since when what is being handled is waited for. */
   readonly settlingSinceMs: Map<string, number>;
   /** Rounds of checkpoints so far. */
@@ -156,6 +158,7 @@ export async function openShard(parts: DistributorParts, signal: AbortSignal): P
       appliedAhead: new Set(),
       splitAfterMs: new Map(),
       breakerWaits: new Map(),
+      hurried: new Set(),
       settlingSinceMs: new Map(),
       rounds: 0,
       removal: firstRemovalTurn(),
@@ -290,7 +293,9 @@ export async function enlist(shard: Shard, job: LiveJob): Promise<void> {
 export async function list(shard: Shard, job: LiveJob): Promise<void> {
   const { jobId, definition, state } = job;
   await ensureProven(shard, shard.parts.proofTrustMs);
-  await onSchedule(shard, (schedule) => schedule.enlist({ jobId, definition, priority: state.request.priority }));
+  // Only the entry is changed: what was asked for stays what it was, and comes back when the hurry is over.
+  const priority = shard.hurried.has(jobId) ? HIGHEST_PRIORITY : state.request.priority;
+  await onSchedule(shard, (schedule) => schedule.enlist({ jobId, definition, priority }));
 }
 
 /** Fresh proof first: a distributor that was suspended here must not take away what its successor listed. */

@@ -1,8 +1,17 @@
 /** The guard as a long-running part: a cycle, a pause, a cycle; and what changed is said once. */
+import type { Schedule } from '@tidemark/cursors';
 import { describeError, ErrorClass, sleep, TidemarkError } from '@tidemark/keyspace';
 import type { Logger, Metrics } from '@tidemark/observability';
 import { runCycle } from './cycle.ts';
-import { CYCLE_JITTER, YIELD_SPREAD_FACTOR, YIELDS_THAT_SPREAD } from './limits.ts';
+import { isSeriesHolder } from './judgement.ts';
+import {
+  CYCLE_JITTER,
+  HURRIED_AT_ONCE,
+  HURRY_CYCLES,
+  HURRY_MS_MIN,
+  YIELD_SPREAD_FACTOR,
+  YIELDS_THAT_SPREAD,
+} from './limits.ts';
 import { createOutlook, type Outlook } from './outlook.ts';
 import type { GuardParts } from './parts.ts';
 import { type CycleReport, PartitionOutcome, type PartitionReport } from './report.ts';
@@ -13,6 +22,8 @@ export interface GuardOptions extends GuardParts {
   readonly replicationFactor: number;
   readonly logger: Logger;
   readonly metrics?: GuardMetrics | undefined;
+  /** Where it is said which jobs must hurry; nowhere when left out. */
+  readonly schedule?: Pick<Schedule, 'hurry'> | undefined;
   readonly onCycle?: (report: CycleReport) => void;
 }
 
@@ -83,6 +94,7 @@ async function runCycles(options: GuardOptions, signal: AbortSignal, onEnd: (cyc
       onEnd({ report, fault: undefined });
       speaker.say(report);
       count(metrics, report);
+      await hurryOverdue(report, options, speaker);
       await lookAhead(outlook, report, options, speaker);
       options.onCycle?.(report);
       yielded = report.partitions.some(({ outcome }) => outcome === PartitionOutcome.yielded) ? yielded + 1 : 0;
@@ -92,6 +104,23 @@ async function runCycles(options: GuardOptions, signal: AbortSignal, onEnd: (cyc
       speaker.sayFailure(error);
     }
     await sleep(pauseMs(everyMs, yielded), signal);
+  }
+}
+
+/**
+ * A job that holds the log for longer than it may is to be served before all others. The distributor owns the list of jobs and
+ * decides; it is told by a hint that ends by itself when it is not said again, so that nobody has to take it back.
+ */
+async function hurryOverdue({ partitions }: CycleReport, options: GuardOptions, speaker: Speaker): Promise<void> {
+  const { schedule, everyMs } = options;
+  const holders = new Set(partitions.flatMap(({ overdue = [] }) => overdue.map(({ holder }) => holder)));
+  const jobIds = [...holders].filter((holder) => !isSeriesHolder(holder)).slice(0, HURRIED_AT_ONCE);
+  if (schedule === undefined || jobIds.length === 0) return;
+  try {
+    await schedule.hurry({ jobIds, ttlMs: Math.max(HURRY_MS_MIN, HURRY_CYCLES * everyMs) });
+    speaker.sayHurried();
+  } catch (error) {
+    speaker.sayNotHurried(error);
   }
 }
 

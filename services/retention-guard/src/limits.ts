@@ -20,6 +20,13 @@ export const SLICES = { atOnce: 32 };
 /** A floor goes when its job ends, within a second; one that is still there so long after the end was left by a crash. */
 export const STALE_FLOOR_AFTER_MS = 10 * 60_000;
 
+/** What a job must hurry for is said again in each cycle; one that is given up or fails changes nothing. */
+export const HURRY_CYCLES = 3;
+/** Distributors heed it every few seconds: shorter, and it would come and go. */
+export const HURRY_MS_MIN = 60_000;
+/** When more jobs than that hold a log for too long, hurrying all of them hurries none. */
+export const HURRIED_AT_ONCE = 1_000;
+
 /** A century: what is longer was meant to be "for ever", which is to name no age. */
 export const POLICY_AGE_MS_MAX = 100 * 365 * 86_400_000;
 

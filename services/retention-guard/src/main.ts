@@ -1,7 +1,7 @@
 /** The guard as a program: settings, connections, cycles. */
 import { hostname } from 'node:os';
 import { createCodec } from '@tidemark/contracts/registry';
-import { createRedisFloorStore } from '@tidemark/cursors/redis';
+import { createRedisFloorStore, createRedisSchedule } from '@tidemark/cursors/redis';
 import { createJobLog, createMarkLog } from '@tidemark/jobs/kafka';
 import { createKafkaCluster } from '@tidemark/log/kafka';
 import {
@@ -50,7 +50,15 @@ async function start(): Promise<Running> {
       return { logger, ended: closeAll(), exitCode, stop: closeAll };
     }
     const everyMs = config.TIDEMARK_GUARD_EVERY_MS;
-    const guard = await startGuard({ ...parts, everyMs, replicationFactor, logger, metrics: metricSet.metrics });
+    const schedule = keep(await createRedisSchedule({ url: config.TIDEMARK_REDIS, namespace }));
+    const guard = await startGuard({
+      ...parts,
+      schedule,
+      everyMs,
+      replicationFactor,
+      logger,
+      metrics: metricSet.metrics,
+    });
     const health = { port: config.TIDEMARK_METRICS_PORT, host: config.TIDEMARK_METRICS_HOST };
     keep(await startHealthListener({ ...health, metricSet, readiness: () => readinessOf(guard) }));
     return {

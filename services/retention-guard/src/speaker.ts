@@ -23,12 +23,15 @@ export interface Speaker {
   sayFailure(error: unknown): void;
   sayDisks(disks: readonly DiskOutlook[], nowMs: number): void;
   sayNoOutlook(error: unknown): void;
+  sayHurried(): void;
+  sayNotHurried(error: unknown): void;
 }
 
 export function createSpeaker(logger: Logger): Speaker {
   let said = new Map<string, string>();
   let failure = '';
   let blind = '';
+  let mute = '';
   let filling = new Set<string>();
   /** As of the last look at the disks. */
   let diskFull: { readonly diskFullAt?: string } = {};
@@ -95,6 +98,14 @@ export function createSpeaker(logger: Logger): Speaker {
       const words = describeError(error);
       if (words !== blind) logger.warn({ error }, 'guard.no_forecast');
       blind = words;
+    },
+    sayHurried() {
+      mute = '';
+    },
+    sayNotHurried(error) {
+      const words = describeError(error);
+      if (words !== mute) logger.warn({ error }, 'guard.jobs_not_hurried');
+      mute = words;
     },
     sayFailure(error) {
       const words = describeError(error);

@@ -1,5 +1,5 @@
 /** The schedule as a value in memory; the contract suite holds it and the one in Redis together. */
-import { boundedLimit, boundedNote, checkTtl, permitOf } from '../calls.ts';
+import { boundedLimit, boundedNote, checkHurry, checkTtl, permitOf } from '../calls.ts';
 import { checkJobId } from '../keys.ts';
 import {
   LONGEST_WAITING_TURNS,
@@ -31,6 +31,7 @@ export function createMemorySchedule(options: { readonly now: () => number }): S
   const permits = new Map<string, Permit>();
   const workedOffUs = new Map<string, number>();
   const waits = new Map<string, { readonly reason: string; readonly atMs: number }>();
+  const hurriedUntilMs = new Map<string, number>();
   let turn = 0;
 
   const serve = (job: ListedJob): { readonly jobId: string; readonly definition: string } => {
@@ -84,6 +85,15 @@ export function createMemorySchedule(options: { readonly now: () => number }): S
       for (const [jobId, { atMs }] of waits) if (nowMs - atMs > WAITING_FORGOTTEN_AFTER_MS) waits.delete(jobId);
       return new Map(waits);
     },
+    async hurry({ jobIds, ttlMs }) {
+      checkHurry({ jobIds, ttlMs });
+      for (const jobId of jobIds) hurriedUntilMs.set(jobId, options.now() + ttlMs);
+    },
+    async hurried() {
+      const nowMs = options.now();
+      for (const [jobId, untilMs] of hurriedUntilMs) if (untilMs <= nowMs) hurriedUntilMs.delete(jobId);
+      return new Set(hurriedUntilMs.keys());
+    },
     async enlist({ jobId, definition, priority }) {
       checkJobId(jobId);
       jobs.set(jobId, { jobId, definition, order: invertedPriority(priority), turn: jobs.get(jobId)?.turn ?? 0 });
@@ -92,6 +102,7 @@ export function createMemorySchedule(options: { readonly now: () => number }): S
       checkJobId(jobId);
       jobs.delete(jobId);
       waits.delete(jobId);
+      hurriedUntilMs.delete(jobId);
       for (const [key, permit] of permits) if (permit.jobId === jobId) permits.delete(key);
     },
     async listed() {

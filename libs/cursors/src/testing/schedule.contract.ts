@@ -82,6 +82,21 @@ export function scheduleContract(name: string, create: () => Promise<Schedule>):
     permitContract(() => schedule);
     rateContract(() => schedule);
 
+    it('remembers who must hurry, for as long as it is said', async () => {
+      expect(await schedule.hurried()).toEqual(new Set());
+      await schedule.hurry({ jobIds: [], ttlMs: FOR_LONG_MS });
+      await schedule.hurry({ jobIds: ['a', 'b'], ttlMs: FOR_LONG_MS });
+      await schedule.hurry({ jobIds: ['b', 'c'], ttlMs: 0 });
+      expect(await schedule.hurried()).toEqual(new Set(['a']));
+      await schedule.hurry({ jobIds: ['b'], ttlMs: FOR_LONG_MS });
+      expect(await schedule.hurried()).toEqual(new Set(['a', 'b']));
+      // Nothing is listed by it, and the list is as it was.
+      expect(await proposed(5)).toEqual([]);
+      await schedule.withdraw('a');
+      expect(await schedule.hurried()).toEqual(new Set(['b']));
+      await expect(schedule.hurry({ jobIds: ['a b'], ttlMs: FOR_LONG_MS })).rejects.toThrow('a b');
+    });
+
     it('lists the workers with the time of their last word', async () => {
       const worker = { workerId: 'w1', host: 'h', pid: 7, handlers: [{ name: 'count', idempotent: true }] };
       await schedule.announce(worker);

@@ -114,7 +114,7 @@ export class GuardRig {
   }
 
   /** A job that is accepted and in the store, or has ended at once: nothing was left to read, or the guard was faster. */
-  async submit(fields: Pick<RequestFields, 'topic' | 'from' | 'to' | 'holdForAuditMs'>): Promise<string> {
+  async submit(fields: Pick<RequestFields, 'topic' | 'from' | 'to' | 'holdForAuditMs' | 'priority'>): Promise<string> {
     const request = newRequest({ jobId: `job-${randomUUID().slice(0, 8)}`, handler: 'count', ...fields });
     await this.jobLog.request(request);
     const { state } = await this.state(request.jobId, (seen) => seen.state !== 'PINNING');

@@ -1,5 +1,5 @@
 /** The list of jobs and workers in Redis, and the wake-up channel. All of it is hints. */
-import { boundedLimit, boundedNote, checkTtl, permitOf } from '../../calls.ts';
+import { boundedLimit, boundedNote, checkHurry, checkTtl, permitOf } from '../../calls.ts';
 import { checkJobId, scheduleKeys } from '../../keys.ts';
 import {
   LONGEST_WAITING_TURNS,
@@ -75,12 +75,19 @@ export async function createRedisSchedule(options: RedisOptions): Promise<Schedu
         }),
       );
     },
+    async hurry({ jobIds, ttlMs }) {
+      checkHurry({ jobIds, ttlMs });
+      if (jobIds.length > 0) await connection.run(scripts.scheduleHurry, [keys.hurried], [String(ttlMs), ...jobIds]);
+    },
+    async hurried() {
+      return new Set(texts(await connection.run(scripts.scheduleHurried, [keys.hurried], [])));
+    },
     async enlist({ jobId, definition, priority }) {
       checkJobId(jobId);
       await connection.run(scripts.scheduleEnlist, jobKeys, [jobId, definition, invertedPriority(priority)]);
     },
     async withdraw(jobId) {
-      const hints = [keys.permits, keys.permitsOf(jobId), keys.waiting];
+      const hints = [keys.permits, keys.permitsOf(jobId), keys.waiting, keys.hurried];
       await connection.run(scripts.scheduleWithdraw, [...jobKeys, ...hints], [jobId]);
     },
     async listed() {

@@ -49,6 +49,8 @@ export const scripts = {
   scheduleBookRate: script('schedule-book-rate', Flags.writes, [TEXT]),
   scheduleNoteWaiting: script('schedule-note-waiting', Flags.writes, [TEXT]),
   scheduleWaiting: script('schedule-waiting', Flags.removes, [TEXT]),
+  scheduleHurry: script('schedule-hurry', Flags.writes, [TEXT]),
+  scheduleHurried: script('schedule-hurried', Flags.removes, [TEXT]),
   scheduleAnnounce: script('schedule-announce', Flags.writes, [TEXT]),
   scheduleWorkers: script('schedule-workers', Flags.removes, [TEXT]),
   leadershipLead: script('leadership-lead', Flags.writes, [TEXT]),
