@@ -1,4 +1,5 @@
 /** Jobs that ended long ago: forgotten everywhere, and never too early. */
+import type { JobRequested } from '@tidemark/contracts';
 import { jobTopics } from '@tidemark/jobs';
 import { type Offset, toOffset } from '@tidemark/keyspace';
 import { waitFor } from '@tidemark/testkit';
@@ -145,7 +146,11 @@ export function removalScenarios(where: string, rigOf: RigOf): void {
 }
 
 /** Returns its id, when several rounds have looked at it. */
-export async function finishOne(rig: Rig, topic: string, fields: { readonly from?: string } = {}): Promise<string> {
+export async function finishOne(
+  rig: Rig,
+  topic: string,
+  fields: Partial<Pick<JobRequested, 'from' | 'holdForAuditMs'>> = {},
+): Promise<string> {
   const jobId = await rig.request({ topic, ...fields });
   await rig.settleAll(jobId);
   await rig.ended(jobId);
