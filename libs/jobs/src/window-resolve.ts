@@ -5,7 +5,7 @@
  * A window by time is scanned to the pinned end and the worker filters by record timestamp (`fromMs`, `toMs` of the
  * definition), because timestamps need not be in offset order. The start is a time lookup, which is a lower bound: every
  * record before it is too old. The end is the end of the log, unless a disorder bound D is stated: then it is before the first
- * record at or after `to + D`, because behind that one no record is more than D older, so none is before `to` (ADR 0020).
+ * record at or after `to + D`, because behind that one no record is more than D older, so none is before `to` (ADR 0021).
  */
 import type { JobState } from '@tidemark/contracts';
 import {

@@ -1,5 +1,6 @@
 /** The guard as a long-running part: a cycle, a pause, a cycle; and what changed is said once. */
 import type { Schedule } from '@tidemark/cursors';
+import { auditedJobOf } from '@tidemark/jobs';
 import { describeError, ErrorClass, sleep, TidemarkError } from '@tidemark/keyspace';
 import type { Logger, Metrics } from '@tidemark/observability';
 import { runCycle } from './cycle.ts';
@@ -114,7 +115,9 @@ async function runCycles(options: GuardOptions, signal: AbortSignal, onEnd: (cyc
 async function hurryOverdue({ partitions }: CycleReport, options: GuardOptions, speaker: Speaker): Promise<void> {
   const { schedule, everyMs } = options;
   const holders = new Set(partitions.flatMap(({ overdue = [] }) => overdue.map(({ holder }) => holder)));
-  const jobIds = [...holders].filter((holder) => !isSeriesHolder(holder)).slice(0, HURRIED_AT_ONCE);
+  // What is held for an audit waits for the audit: it goes no sooner for a job that is served first.
+  const isJob = (holder: string): boolean => !isSeriesHolder(holder) && auditedJobOf(holder) === undefined;
+  const jobIds = [...holders].filter(isJob).slice(0, HURRIED_AT_ONCE);
   if (schedule === undefined || jobIds.length === 0) return;
   try {
     await schedule.hurry({ jobIds, ttlMs: Math.max(HURRY_MS_MIN, HURRY_CYCLES * everyMs) });

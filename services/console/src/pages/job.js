@@ -217,6 +217,13 @@ function facts(job, nowMs) {
         job.unsent.map(({ key, position, reason }) => `${key} (from position ${position} on, ${reason})`).join('; '),
       ],
     ],
+    job.heldForAudit !== null && [
+      'Held for an audit',
+      job.heldForAudit.until === null
+        ? 'from its start on, and for a time after its end'
+        : ['until ', time(job.heldForAudit.until)],
+    ],
+    job.releasedFloors.length > 0 && ['Released', job.releasedFloors.join('; ')],
     ['Requested', [time(job.requestedAt), job.requestedBy === '' ? '' : ` by ${job.requestedBy}`]],
     ['Last change', [time(job.updatedAt), ' (', time(job.updatedAt, nowMs), ')']],
     job.reason !== '' && job.state === 'COMPLETED' && ['Reason', job.reason],

@@ -88,6 +88,7 @@ export function seriesLink(name) {
 
 /** Of a floor: a job, or `series:` and the name of one. @param {string} holder */
 export function holderLink(holder) {
+  if (holder.startsWith('audit:')) return [jobLink(holder.slice('audit:'.length)), ' (for its audit)'];
   return holder.startsWith('series:') ? seriesLink(holder.slice('series:'.length)) : jobLink(holder);
 }
 

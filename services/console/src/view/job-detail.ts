@@ -1,7 +1,14 @@
 /** One job with its window, its ranges and the proof that its numbers add up: pure. */
 import type { JobState } from '@tidemark/contracts';
 import { lossOf, type RangeView, settledUpTo, waitingOfRanges } from '@tidemark/control';
-import { identityOfJob, lettersFoundUnder, shownParameters } from '@tidemark/jobs';
+import {
+  auditDeadlineOf,
+  identityOfJob,
+  isHeldForAudit,
+  lettersFoundUnder,
+  releasedText,
+  shownParameters,
+} from '@tidemark/jobs';
 import { explainedOffsets, sumCounters, toOffset } from '@tidemark/keyspace';
 import type { Sight } from '../collect/collector.ts';
 import { knownValue } from '../collect/feed.ts';
@@ -9,7 +16,7 @@ import { LOST_SHOWN_MAX, RANGES_SHOWN_MAX } from '../limits.ts';
 import { jobView, shareText } from './jobs.ts';
 import { countRanges, inOrder, rangeRow } from './ranges.ts';
 import type { JobDetail } from './schemas.ts';
-import { bounded, countersText, digitsOrNull } from './words.ts';
+import { bounded, countersText, digitsOrNull, instant, instantOrNull } from './words.ts';
 
 export interface JobRanges {
   readonly source: 'store' | 'checkpoints' | 'none';
@@ -37,6 +44,8 @@ export function jobDetailView(sight: Sight, state: JobState, { source, ranges }:
     deadLettersOf: lettersFoundUnder(request.topic),
     unsentKeys: (pin?.unsentKeys ?? 0n).toString(),
     unsent: (pin?.unsent ?? []).map(({ key, position, reason }) => ({ key, position: position.toString(), reason })),
+    heldForAudit: isHeldForAudit(state) ? { until: instantOrNull(auditDeadlineOf(state)) } : null,
+    releasedFloors: state.releasedFloors.map((floor) => `${instant(floor.atMs)}: ${releasedText([floor])}`),
     parameters: shownParameters(request.parameters),
     settings: {
       ordering: request.ordering,

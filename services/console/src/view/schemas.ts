@@ -133,6 +133,11 @@ export const jobDetail = job.extend({
   unsent: z
     .array(z.object({ key: z.string(), position: digits, reason: z.string() }))
     .describe('The first of them, with the position of the row that could not be sent.'),
+  heldForAudit: z
+    .object({ until: instant.nullable().describe('Null: its time begins when the job has ended.') })
+    .nullable()
+    .describe('The log keeps the whole window for an audit; null: it does not, or not any more.'),
+  releasedFloors: z.array(z.string()).describe('What a guard gave up of what is held for the job: a sentence each.'),
   parameters: z.record(z.string(), z.string()),
   settings: z.object({
     ordering: z.string(),

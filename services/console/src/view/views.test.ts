@@ -1,4 +1,5 @@
 /** Each view against its schema and its meaning. */
+import type { JobState } from '@tidemark/contracts';
 import { NO_COUNTS, toOffset } from '@tidemark/keyspace';
 import { describe, expect, it } from 'vitest';
 import { DOWN, jobState, known, NOW_MS, present, rangeState, sightOf, WORKER, workOf } from '../testing/sights.ts';
@@ -42,6 +43,21 @@ describe('a job under way', () => {
     const detail = jobDetailView(RUNNING, { ...state, pin }, { source: 'store', ranges: RANGES });
     schemas.jobDetail.parse(detail);
     expect([detail.unsentKeys, detail.unsent]).toEqual(['3', [{ key: 'o-1', position: '7', reason: 'too large' }]]);
+  });
+
+  it('what the log keeps for its audit, and what a guard gave up of its floor, is told', () => {
+    const of = (fields: Partial<JobState>) => {
+      const detail = jobDetailView(RUNNING, { ...jobState({}), ...fields }, { source: 'store', ranges: RANGES });
+      schemas.jobDetail.parse(detail);
+      return [detail.heldForAudit, detail.releasedFloors];
+    };
+    expect(of({})).toEqual([null, []]);
+    expect(of({ heldForAuditUntilMs: -1n })).toEqual([{ until: null }, []]);
+    const releasedFloors = [{ partition: 0, ofAudit: true, fromOffset: 5n, atMs: 1_000n }];
+    expect(of({ heldForAuditUntilMs: 2_000n, releasedFloors })).toEqual([
+      { until: '1970-01-01T00:00:02.000Z' },
+      [expect.stringMatching(/^1970-01-01T00:00:01.000Z: .* in partition 0 from 5 on \(for its audit\)/)],
+    ]);
   });
 
   it('its ranges tell owner, lease and whether they add up', () => {
