@@ -10,7 +10,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { consoleOn, OPERATOR, type TestConsole } from './testing/console-on.ts';
 import { openScene, type Scene } from './testing/scene.ts';
 import { writeLetters } from './testing/written-letters.ts';
-import * as schemas from './view/schemas.ts';
+import * as letterSchemas from './view/letter-schemas.ts';
+import * as seriesSchemas from './view/series-schemas.ts';
 
 let scene: Scene;
 let console_: TestConsole;
@@ -101,7 +102,7 @@ describe('series', () => {
     await produce(topic, [{ value: 'a' }, { value: 'b' }, { value: 'c' }], { partition: 0 });
 
     const series = await waitFor('the floors to be told', async () => {
-      const seen = await checked('/api/series/nightly', schemas.seriesDetail);
+      const seen = await checked('/api/series/nightly', seriesSchemas.seriesDetail);
       return seen.runs === '2' && seen.heldOffsets === '3' && seen;
     });
     expect(series).toMatchObject({
@@ -128,7 +129,7 @@ describe('series', () => {
         },
       ],
     });
-    expect((await checked('/api/series', schemas.seriesList)).series).toMatchObject([
+    expect((await checked('/api/series', seriesSchemas.seriesList)).series).toMatchObject([
       { series: 'nightly', heldOffsets: '3' },
     ]);
 
@@ -145,9 +146,9 @@ describe('series', () => {
     );
     await waitFor(
       'the list without it',
-      async () => (await checked('/api/series', schemas.seriesList)).series.length === 0,
+      async () => (await checked('/api/series', seriesSchemas.seriesList)).series.length === 0,
     );
-    expect(await checked('/api/series/nightly', schemas.seriesDetail)).toMatchObject({
+    expect(await checked('/api/series/nightly', seriesSchemas.seriesDetail)).toMatchObject({
       status: 'DELETED',
       reason: 'moved away',
       orders: [],
@@ -186,10 +187,10 @@ describe('dead letters', () => {
 
   it('are told by topic, by what went wrong, in pages and one by one', async () => {
     await waitFor('the topic to be seen', async () => {
-      const { topics } = await checked('/api/dead-letters', schemas.letterTopics);
+      const { topics } = await checked('/api/dead-letters', letterSchemas.letterTopics);
       return topics.some((row) => row.topic === topic && row.offsets === '3');
     });
-    expect(await checked(path, schemas.letterGroups)).toMatchObject({
+    expect(await checked(path, letterSchemas.letterGroups)).toMatchObject({
       letterTopic: deadLetterTopic(topic),
       offsetsPassed: '3',
       offsetsTotal: '3',
@@ -198,8 +199,8 @@ describe('dead letters', () => {
       ],
       cutShort: [],
     });
-    const page = (query: string) => checked(`${path}/letters?${query}`, schemas.letterPage);
-    const keysOf = ({ letters }: schemas.LetterPage) => letters.map(({ key }) => key.text);
+    const page = (query: string) => checked(`${path}/letters?${query}`, letterSchemas.letterPage);
+    const keysOf = ({ letters }: letterSchemas.LetterPage) => letters.map(({ key }) => key.text);
     expect(keysOf(await page('limit=2'))).toEqual(['k1', 'k2']);
     expect(await page('limit=2')).toMatchObject({ next: '0:2', offsetsPassed: '2', offsetsTotal: '3' });
     expect(await page('from=0:2')).toMatchObject({ letters: [{ key: { text: 'k4' } }], next: null });
@@ -210,7 +211,7 @@ describe('dead letters', () => {
     for (const wrong of ['from=here', 'from=0:-1', 'limit=0', 'limit=201', 'partition=x'])
       expect((await console_.get(`${path}/letters?${wrong}`)).status, wrong).toBe(400);
 
-    expect(await checked(`${path}/letters/0/2`, schemas.letter)).toMatchObject({
+    expect(await checked(`${path}/letters/0/2`, letterSchemas.letter)).toMatchObject({
       origin: { topic, partition: 0, offset: '6' },
       jobId: 'picks',
       key: { kind: 'text', text: 'k4', bytes: 2 },
@@ -226,7 +227,7 @@ describe('dead letters', () => {
     expect((await console_.get('/api/dead-letters/no-such-topic/letters')).status).toBe(404);
     expect((await console_.get('/api/dead-letters/%3Cscript%3E/letters')).status).toBe(400);
     const clean = await createTopic(uniqueName('clean'));
-    expect(await checked(`/api/dead-letters/${clean}`, schemas.letterGroups)).toMatchObject({
+    expect(await checked(`/api/dead-letters/${clean}`, letterSchemas.letterGroups)).toMatchObject({
       letterTopic: null,
       groups: [],
     });
@@ -253,7 +254,7 @@ describe('dead letters', () => {
       expect((await post(where, { ...body, reason: '' })).status, where).toBe(400);
     }
     expect((await scene.jobLog.states()).has('again')).toBe(false);
-    expect(await checked(path, schemas.letterGroups)).toMatchObject({ offsetsTotal: '3' });
+    expect(await checked(path, letterSchemas.letterGroups)).toMatchObject({ offsetsTotal: '3' });
 
     expect(await post(edit, { reason: 'why' })).toMatchObject({
       status: 400,
@@ -264,14 +265,14 @@ describe('dead letters', () => {
       status: 200,
       body: { result: 'dry run' },
     });
-    expect(await checked(path, schemas.letterGroups)).toMatchObject({ offsetsTotal: '3' });
+    expect(await checked(path, letterSchemas.letterGroups)).toMatchObject({ offsetsTotal: '3' });
     expect(await post(edit, correction)).toMatchObject({ status: 200, body: { result: 'applied' } });
-    const { letters } = await checked(`${path}/letters?key=k1`, schemas.letterPage);
+    const { letters } = await checked(`${path}/letters?key=k1`, letterSchemas.letterPage);
     expect(letters).toMatchObject([
       { edit: 0, value: { text: 'bad 1' } },
       { edit: 1, value: { text: 'good 1' } },
     ]);
-    expect(await checked(`${path}/letters/0/${letters[1]?.offset}`, schemas.letter)).toMatchObject({
+    expect(await checked(`${path}/letters/0/${letters[1]?.offset}`, letterSchemas.letter)).toMatchObject({
       edited: { partition: 0, offset: '0', by: `${OPERATOR.name}@console`, note: 'a typo' },
     });
     expect(await post(edit, correction)).toMatchObject({
@@ -279,7 +280,7 @@ describe('dead letters', () => {
       body: { error: expect.stringContaining('edit that one') },
     });
 
-    const plan = (query: string) => checked(`${path}/redrive?${query}`, schemas.redrivePlan);
+    const plan = (query: string) => checked(`${path}/redrive?${query}`, letterSchemas.redrivePlan);
     expect(await plan('job=picks')).toEqual({
       handler: 'picky',
       letters: 3,
@@ -312,7 +313,7 @@ describe('dead letters', () => {
       status: 200,
       body: { text: expect.stringContaining('before') },
     });
-    expect(await checked(path, schemas.letterGroups)).toMatchObject({
+    expect(await checked(path, letterSchemas.letterGroups)).toMatchObject({
       groups: expect.arrayContaining([expect.objectContaining({ jobId: 'again' })]),
     });
   });
@@ -342,19 +343,19 @@ describe('what a value is', () => {
       { key: 'unseen', value: 'to\u202etxt.exe' },
     ]);
     const path = `/api/dead-letters/${topic}/letters`;
-    const shown = async (offset: number) => (await checked(`${path}/0/${offset}`, schemas.letter)).value;
+    const shown = async (offset: number) => (await checked(`${path}/0/${offset}`, letterSchemas.letter)).value;
     expect(await shown(0)).toMatchObject({
       kind: 'json',
       text: '{"id":9007199254740993,"amount":1.10}',
       bytes: carried.length,
     });
-    expect(await checked(`${path}/0/1`, schemas.letter)).toMatchObject({
+    expect(await checked(`${path}/0/1`, letterSchemas.letter)).toMatchObject({
       schema: SchemaName.jobCommand,
       value: { kind: 'avro', text: expect.stringContaining('"deadlineMs":"9007199254740993"') },
     });
     expect(await shown(2)).toMatchObject({ kind: 'binary', text: 'AP/+', bytes: 3 });
     expect(await shown(3)).toMatchObject({ kind: 'text', text: 'to\\u202etxt.exe', isEscaped: true });
-    const { letters } = await checked(path, schemas.letterPage);
+    const { letters } = await checked(path, letterSchemas.letterPage);
     expect(letters.map(({ value }) => value.kind)).toEqual(['json', 'avro', 'binary', 'text']);
 
     const correct = (offset: number, value: object) => post(`${path}/0/${offset}/edit`, { value, reason: 'why not' });
@@ -363,7 +364,7 @@ describe('what a value is', () => {
     expect(await correct(2, { base64: 'AAE=' })).toMatchObject({ status: 200 });
     expect(await correct(2, { base64: 'not base64' })).toMatchObject({ status: 400 });
     expect(await correct(3, { tombstone: true })).toMatchObject({ status: 200 });
-    const copies = (await checked(path, schemas.letterPage)).letters.filter(({ edit }) => edit === 1);
+    const copies = (await checked(path, letterSchemas.letterPage)).letters.filter(({ edit }) => edit === 1);
     expect(copies.map(({ value: { kind, text } }) => [kind, text])).toEqual([
       ['json', '{"id":9007199254740995}'],
       ['binary', 'AAE='],
@@ -381,12 +382,12 @@ describe('much and large', () => {
     const small = Array.from({ length: 100 }, (_, index) => ({ key: `k${index}`, value: `{"n":${index}}` }));
     await writeLetters(topic, [...small.slice(0, 50), { key: 'large', value: large }, ...small.slice(50)]);
     const path = `/api/dead-letters/${topic}/letters`;
-    const letters: schemas.LetterRow[] = [];
+    const letters: letterSchemas.LetterRow[] = [];
     // A look that took long ends early, and the next one goes on.
     for (let from: string | null = '0:0'; from !== null; ) {
       const text = await (await console_.get(`${path}?from=${from}`)).text();
       expect(Buffer.byteLength(text)).toBeLessThan(512 * 1_024);
-      const page = schemas.letterPage.parse(JSON.parse(text));
+      const page = letterSchemas.letterPage.parse(JSON.parse(text));
       letters.push(...page.letters);
       from = page.next;
     }
@@ -395,7 +396,7 @@ describe('much and large', () => {
     expect(letters[50]).toMatchObject({ key: { text: 'large' }, value: { bytes, isCut: true } });
     const text = await (await console_.get(`${path}/0/50`)).text();
     expect(Buffer.byteLength(text)).toBeLessThan(512 * 1_024);
-    expect(schemas.letter.parse(JSON.parse(text))).toMatchObject({
+    expect(letterSchemas.letter.parse(JSON.parse(text))).toMatchObject({
       value: { kind: 'text', bytes, isCut: true },
       base64: { isCut: true },
     });
@@ -410,9 +411,9 @@ describe('much and large', () => {
     );
     const passed: string[] = [];
     for (let from: string | null = '0:0'; from !== null; ) {
-      const page: schemas.LetterPage = await checked(
+      const page: letterSchemas.LetterPage = await checked(
         `/api/dead-letters/${topic}/letters?key=nobody&from=${from}`,
-        schemas.letterPage,
+        letterSchemas.letterPage,
       );
       expect(page).toMatchObject({ letters: [], offsetsTotal: '60000', cutShort: [] });
       passed.push(page.offsetsPassed);
@@ -424,7 +425,7 @@ describe('much and large', () => {
 
     const counted: string[] = [];
     const groups = await waitFor('all to be counted', async () => {
-      const seen = await checked(`/api/dead-letters/${topic}`, schemas.letterGroups);
+      const seen = await checked(`/api/dead-letters/${topic}`, letterSchemas.letterGroups);
       counted.push(seen.offsetsPassed);
       return seen.offsetsPassed === seen.offsetsTotal && seen;
     });

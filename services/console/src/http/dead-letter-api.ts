@@ -3,8 +3,8 @@ import { deadLetterAt, letterPage } from '@tidemark/control';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { LETTER_LOOK_MS, LETTER_LOOK_OFFSETS_MAX, LETTERS_SHOWN_MAX } from '../limits.ts';
 import { letterGroupsView, letterTopicsView } from '../view/letter-groups.ts';
+import * as letterSchemas from '../view/letter-schemas.ts';
 import { keepLetter, letterRow, letterView } from '../view/letters.ts';
-import * as schemas from '../view/schemas.ts';
 import { documented, Refusal, whileWaitedFor } from './documented.ts';
 import {
   lettersOf,
@@ -42,13 +42,13 @@ const LETTER_QUERY = {
 export function registerDeadLetterApi(server: FastifyInstance, { collector, letters, parts }: ServerParts): void {
   server.get(
     '/api/dead-letters',
-    documented('Topics with dead letters, of those that jobs and series know', schemas.letterTopics),
+    documented('Topics with dead letters, of those that jobs and series know', letterSchemas.letterTopics),
     async () => letterTopicsView(await collector.fresh()),
   );
 
   server.get<{ Params: TopicParams }>(
     '/api/dead-letters/:topic',
-    documented('Dead letters by what went wrong, as far as they were looked at', schemas.letterGroups, {
+    documented('Dead letters by what went wrong, as far as they were looked at', letterSchemas.letterGroups, {
       params: TOPIC_PARAMS,
     }),
     async (request, reply) => {
@@ -63,14 +63,14 @@ export function registerDeadLetterApi(server: FastifyInstance, { collector, lett
 
   server.get<{ Params: TopicParams; Querystring: LetterQuery }>(
     '/api/dead-letters/:topic/letters',
-    documented('A bounded look into dead letters, in the order of the log; `next` goes on', schemas.letterPage, {
+    documented('A bounded look into dead letters, in the order of the log; `next` goes on', letterSchemas.letterPage, {
       params: TOPIC_PARAMS,
       querystring: LETTER_QUERY,
     }),
     async (request, reply) => pageOf(topicOf(request.params), request.query, reply),
   );
 
-  async function pageOf(topic: string, query: LetterQuery, reply: FastifyReply): Promise<schemas.LetterPage> {
+  async function pageOf(topic: string, query: LetterQuery, reply: FastifyReply): Promise<letterSchemas.LetterPage> {
     const found = await lettersOf(parts, topic);
     if (found === undefined)
       return { letterTopic: null, letters: [], offsetsPassed: '0', offsetsTotal: '0', next: null, cutShort: [] };
@@ -105,7 +105,7 @@ export function registerDeadLetterApi(server: FastifyInstance, { collector, lett
 
   server.get<{ Params: PlaceParams }>(
     '/api/dead-letters/:topic/letters/:partition/:offset',
-    documented('One dead letter: decoded, bounded, with its true size', schemas.letter, { params: PLACE_PARAMS }),
+    documented('One dead letter: decoded, bounded, with its true size', letterSchemas.letter, { params: PLACE_PARAMS }),
     async (request) => {
       const { topic, letterTopic, letter } = await letterOf(request.params);
       return letterView(parts.codec, { topic, letterTopic }, letter);

@@ -17,6 +17,7 @@ import { Ordering } from '@tidemark/jobs';
 import { assertNever, isJobId, JOB_ID_RULE } from '@tidemark/keyspace';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { EDIT_BODY_BYTES_MAX, ORDER_WAIT_MS, PLANS_AT_ONCE_MAX } from '../limits.ts';
+import * as letterSchemas from '../view/letter-schemas.ts';
 import * as schemas from '../view/schemas.ts';
 import { documented, Refusal, read, readByHandler, taking, whileWaitedFor } from './documented.ts';
 import {
@@ -31,7 +32,7 @@ import {
 import { actorOf, onlyOperators } from './roles.ts';
 import type { ServerParts } from './server-parts.ts';
 
-interface Asked extends schemas.RedriveWish {
+interface Asked extends letterSchemas.RedriveWish {
   readonly id?: string | undefined;
   readonly reason?: string;
 }
@@ -81,15 +82,19 @@ export function registerRedriveApi(server: FastifyInstance, { parts, roles }: Se
   server.get<{ Params: TopicParams }>(
     '/api/dead-letters/:topic/redrive',
     {
-      ...documented('What a redrive would hand over, and what it would leave; changes nothing', schemas.redrivePlan, {
-        params: TOPIC_PARAMS,
-        ...taking('querystring', schemas.redriveWish),
-      }),
+      ...documented(
+        'What a redrive would hand over, and what it would leave; changes nothing',
+        letterSchemas.redrivePlan,
+        {
+          params: TOPIC_PARAMS,
+          ...taking('querystring', letterSchemas.redriveWish),
+        },
+      ),
       ...readByHandler,
     },
-    async (call, reply): Promise<schemas.RedrivePlan> => {
+    async (call, reply): Promise<letterSchemas.RedrivePlan> => {
       const topic = topicOf(call.params);
-      const wish = read(schemas.redriveWish, call.query);
+      const wish = read(letterSchemas.redriveWish, call.query);
       const { request } = await requestOf(topic, wish, '');
       const { count } = await planned(request, topic, wish, reply);
       return {
@@ -108,14 +113,14 @@ export function registerRedriveApi(server: FastifyInstance, { parts, roles }: Se
     {
       ...documented('Hands dead letters over again, as a job of its own', schemas.outcome, {
         params: TOPIC_PARAMS,
-        ...taking('body', schemas.redriveOrder),
+        ...taking('body', letterSchemas.redriveOrder),
       }),
       ...readByHandler,
       onRequest: onlyOperators(roles),
     },
     async (call, reply) => {
       const topic = topicOf(call.params);
-      const wish = read(schemas.redriveOrder, call.body);
+      const wish = read(letterSchemas.redriveOrder, call.body);
       const { request: asked, states } = await requestOf(topic, wish, actorOf(roles, call));
       const request = sameRedrive(states, asked) ?? (await bounded(asked, topic, wish, reply));
       const { schedule } = await parts.cursors();
@@ -139,7 +144,7 @@ export function registerRedriveApi(server: FastifyInstance, { parts, roles }: Se
     {
       ...documented('Appends a corrected copy, which a redrive takes in place of the letter', schemas.outcome, {
         params: PLACE_PARAMS,
-        ...taking('body', schemas.letterEdit),
+        ...taking('body', letterSchemas.letterEdit),
       }),
       bodyLimit: EDIT_BODY_BYTES_MAX,
       ...readByHandler,
@@ -148,7 +153,7 @@ export function registerRedriveApi(server: FastifyInstance, { parts, roles }: Se
     async (call, reply) => {
       const topic = topicOf(call.params);
       const place = placeOf(call.params.partition, call.params.offset);
-      const wish = read(schemas.letterEdit, call.body);
+      const wish = read(letterSchemas.letterEdit, call.body);
       const letters = await lettersOf(parts, topic);
       if (letters === undefined) throw new Refusal(404, `topic ${topic} has no dead letters`);
       if (wish.value === undefined && wish.key === undefined)
@@ -177,7 +182,7 @@ export function registerRedriveApi(server: FastifyInstance, { parts, roles }: Se
     },
   );
 
-  async function bytesOf(topic: string, value: NonNullable<schemas.LetterEdit['value']>): Promise<Buffer | null> {
+  async function bytesOf(topic: string, value: NonNullable<letterSchemas.LetterEdit['value']>): Promise<Buffer | null> {
     if ('text' in value) return Buffer.from(value.text);
     if ('base64' in value) return Buffer.from(value.base64, 'base64');
     return 'json' in value ? correctedJson(parts.codec, topic, value.json) : null;

@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import { ORDER_WAIT_MS } from '../limits.ts';
 import * as schemas from '../view/schemas.ts';
 import { seriesDetailView, seriesListView } from '../view/series.ts';
+import * as seriesSchemas from '../view/series-schemas.ts';
 import { documented, read, readByHandler, taking, whileWaitedFor } from './documented.ts';
 import { actorOf, onlyOperators } from './roles.ts';
 import type { ServerParts } from './server-parts.ts';
@@ -17,13 +18,13 @@ interface SeriesParams {
 const STATUS_CODES = { 'unknown series': 404, 'not in this state': 409 } as const;
 
 export function registerSeriesApi(server: FastifyInstance, { collector, parts, roles }: ServerParts): void {
-  server.get('/api/series', documented('Series that hold a log', schemas.seriesList), async () =>
+  server.get('/api/series', documented('Series that hold a log', seriesSchemas.seriesList), async () =>
     seriesListView(await collector.fresh()),
   );
 
   server.get<SeriesParams>(
     '/api/series/:series',
-    documented('One series: what it does, its runs, and what it holds', schemas.seriesDetail, { params: PARAMS }),
+    documented('One series: what it does, its runs, and what it holds', seriesSchemas.seriesDetail, { params: PARAMS }),
     async (request, reply) => {
       const sight = await collector.fresh();
       if (sight.series.kind === 'unknown') return reply.code(503).send({ error: sight.series.reason });
@@ -37,13 +38,13 @@ export function registerSeriesApi(server: FastifyInstance, { collector, parts, r
     {
       ...documented('Orders a run now, a resume behind what stopped it, or its end', schemas.outcome, {
         params: PARAMS,
-        ...taking('body', schemas.seriesOrder),
+        ...taking('body', seriesSchemas.seriesOrder),
       }),
       ...readByHandler,
       onRequest: onlyOperators(roles),
     },
     async (request, reply) => {
-      const { order, reason } = read(schemas.seriesOrder, request.body);
+      const { order, reason } = read(seriesSchemas.seriesOrder, request.body);
       const { series } = request.params;
       const answer = await orderSeries(
         parts,

@@ -3,11 +3,11 @@
 import { actionBar, choice, field } from './act.js';
 import { h } from './dom.js';
 import { amount, count, shellWord, size, UNKNOWN } from './format.js';
-import { letterPath, letterTime, previewText } from './letters.js';
+import { letterPath, letterTime, previewText } from './letter-words.js';
 import { badge, commandLine, factList, heading, jobLink, link, notice, section, table } from './parts.js';
 import { ask, changed } from './session.js';
 
-/** @typedef {import('../view/schemas.ts').Letter} Letter @typedef {import('./dom.js').Content} Content */
+/** @typedef {import('../view/letter-schemas.ts').Letter} Letter @typedef {import('./dom.js').Content} Content */
 
 const shown = {
   path: '',

@@ -20,10 +20,10 @@ import {
 } from './parts.js';
 
 /**
- * @typedef {import('../view/schemas.ts').SeriesList} SeriesList
- * @typedef {import('../view/schemas.ts').Series} Series
- * @typedef {import('../view/schemas.ts').SeriesDetail} SeriesDetail
- * @typedef {import('../view/schemas.ts').SeriesRun} SeriesRun
+ * @typedef {import('../view/series-schemas.ts').SeriesList} SeriesList
+ * @typedef {import('../view/series-schemas.ts').Series} Series
+ * @typedef {import('../view/series-schemas.ts').SeriesDetail} SeriesDetail
+ * @typedef {import('../view/series-schemas.ts').SeriesRun} SeriesRun
  */
 
 const CREATE = "npx tidemark series create NAME --topic TOPIC --handler count --cron '30 2 * * *' --from now";

@@ -5,8 +5,8 @@
  *
  * @typedef {import('../view/schemas.ts').Snapshot} Snapshot
  * @typedef {import('../view/schemas.ts').JobDetail} JobDetail
- * @typedef {import('../view/schemas.ts').SeriesDetail} SeriesDetail
- * @typedef {import('../view/schemas.ts').LetterGroups} LetterGroups
+ * @typedef {import('../view/series-schemas.ts').SeriesDetail} SeriesDetail
+ * @typedef {import('../view/letter-schemas.ts').LetterGroups} LetterGroups
  * @typedef {{ readonly kind: 'job' | 'series' | 'letters', readonly name: string }} Subject What a page is about.
  * @typedef {{ onSnapshot(snapshot: Snapshot): void, onSubject(subject: Subject, value: any): void, onState(isLive: boolean): void }} Listener
  */

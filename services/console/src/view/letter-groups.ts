@@ -3,7 +3,7 @@ import type { Sight } from '../collect/collector.ts';
 import { knownValue } from '../collect/feed.ts';
 import type { GroupedLetters } from '../collect/letter-groups.ts';
 import { LETTER_GROUPS_SHOWN_MAX } from '../limits.ts';
-import type { LetterGroups, LetterTopics } from './schemas.ts';
+import type { LetterGroups, LetterTopics } from './letter-schemas.ts';
 import { bounded, instant, instantOrNull, reasonOf } from './words.ts';
 
 export function letterTopicsView(sight: Sight): LetterTopics {

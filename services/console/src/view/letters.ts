@@ -12,8 +12,8 @@ import {
   VALUE_DECODED_BYTES_MAX,
   VALUE_PREVIEW_CHARACTERS,
 } from '../limits.ts';
+import type { Letter, LetterRow, Preview } from './letter-schemas.ts';
 import { cutText, previewOf, previewOfShown, visible } from './previews.ts';
-import type { Letter, LetterRow, Preview } from './schemas.ts';
 import { bounded, instantOrNull } from './words.ts';
 
 /** What a list keeps of a letter while it is read: small values whole, of large ones the beginning. */

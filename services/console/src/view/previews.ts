@@ -1,7 +1,7 @@
 /** Bytes of any size as the beginning of a text, with their true size: what a page shows is bounded here. Pure. */
 import { jsonText } from '@tidemark/contracts';
 import { type Shown, shownBytes } from '@tidemark/control';
-import type { Preview } from './schemas.ts';
+import type { Preview } from './letter-schemas.ts';
 
 const NOTHING: Preview = { kind: 'none', text: '', bytes: 0, isCut: false, isEscaped: false };
 

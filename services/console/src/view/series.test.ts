@@ -3,8 +3,8 @@ import { sampleDefinition, sampleRequest, sampleSeries } from '@tidemark/jobs/te
 import { toOffset } from '@tidemark/keyspace';
 import { describe, expect, it } from 'vitest';
 import { jobState, known, NOW_MS, present, sightOf } from '../testing/sights.ts';
-import { seriesDetail } from './schemas.ts';
 import { seriesDetailView, seriesListView } from './series.ts';
+import { seriesDetail } from './series-schemas.ts';
 
 const series = (fields: Partial<SeriesState> = {}): SeriesState =>
   sampleSeries({

@@ -8,7 +8,7 @@ import { offsetsOf } from '../collect/log-ends.ts';
 import { heldSeries, placesOf } from '../collect/series-places.ts';
 import { keyOfTrack } from '../collect/tracks.ts';
 import { HELD_PARTITIONS_SHOWN_MAX, PARTITIONS_SHOWN_MAX, RUNS_SHOWN_MAX, SERIES_SHOWN_MAX } from '../limits.ts';
-import type { Series, SeriesDetail, SeriesList, SeriesRun } from './schemas.ts';
+import type { Series, SeriesDetail, SeriesList, SeriesRun } from './series-schemas.ts';
 import { bounded, digitsOrNull, instant, reasonOf } from './words.ts';
 
 export function seriesListView(sight: Sight): SeriesList {
