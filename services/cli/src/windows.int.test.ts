@@ -102,7 +102,7 @@ describe('a window before it is run', () => {
     });
     const submit = ['job', 'submit', '--topic', topic, '--handler', 'nobody', '--id', 'dry', '--allow-unknown-handler'];
     const dry = await run(...submit, '--dry-run', ...window);
-    expect(json(dry)).toEqual({ jobId: 'dry', dryRun: true, ranges: 1, ...plan });
+    expect(json(dry)).toEqual({ jobId: 'dry', dryRun: true, ranges: 1, holdForAuditMs: '0', ...plan });
     expect(await ofNamespace()).toEqual([]);
     const lines = (await run(...submit, '--dry-run')).out.join('\n');
     expect(lines).toMatch(/^would cover 10 offsets .* nothing was requested/);
