@@ -11,7 +11,6 @@
  */
 import type { JobState, SeriesState } from '@tidemark/contracts';
 import { isHeld, isHeldForAudit, isTerminal, runIdOf, runNumberOf } from '@tidemark/jobs';
-import { coveredBy, placeKey } from './needs.ts';
 
 /** What is kept of the past. */
 export interface Keeping {
@@ -57,7 +56,7 @@ export function planRemoval(facts: RemovalFacts): RemovalPlan {
   const series = new Map(facts.series.map((state) => [state.series, state]));
   const crowded = crowdedRuns(facts, series);
   const going: Removable[] = [];
-  const covered = new Set<string>();
+  const covered: Covered = new Map();
   for (const state of facts.states) {
     const removable = removableOf(state, { ...facts, series, crowded });
     if (removable === undefined) cover(covered, state);
@@ -124,16 +123,27 @@ function numberOf({ jobId }: JobState, { series, runs }: SeriesState): bigint | 
   return number !== undefined && number <= runs ? number : undefined;
 }
 
-/** Whether some of it was not covered before. */
-function cover(covered: Set<string>, state: JobState): boolean {
-  const before = covered.size;
-  for (const { place } of coveredBy(state)) covered.add(placeKey(place));
-  return covered.size > before;
+/** Partitions that somebody is known to have read, by topic id: numbers, because all states are gone through. */
+type Covered = Map<string, Set<number>>;
+
+/** Whether some of it was not covered before. An empty window reads nothing. */
+function cover(covered: Covered, { pin }: JobState): boolean {
+  if (pin === null) return false;
+  const partitions = partitionsOf(covered, pin.topicId);
+  const before = partitions.size;
+  for (const { partition, start, end } of pin.partitions) if (end > start) partitions.add(partition);
+  return partitions.size > before;
 }
 
-function coverSeries(covered: Set<string>, { definition, topicId, partitions }: SeriesState): void {
-  const { topic } = definition.request;
-  for (const { partition } of partitions) covered.add(placeKey({ topic, topicId, partition }));
+function coverSeries(covered: Covered, { topicId, partitions }: SeriesState): void {
+  const seen = partitionsOf(covered, topicId);
+  for (const { partition } of partitions) seen.add(partition);
+}
+
+function partitionsOf(covered: Covered, topicId: string): Set<number> {
+  const known = covered.get(topicId) ?? new Set<number>();
+  covered.set(topicId, known);
+  return known;
 }
 
 function byEnd(a: Removable, b: Removable): number {
