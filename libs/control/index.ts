@@ -96,7 +96,7 @@ export {
   unansweredSeries,
 } from './src/series-words.ts';
 export { settledProgress, settledUpTo } from './src/settled.ts';
-export { harmlessJson, type Shown, shownBytes, shownText, shownValue } from './src/shown-record.ts';
+export { harmlessJson, type Shown, shownBytes, shownText, shownValue, visibleText } from './src/shown-record.ts';
 export { type SteerAnswer, type SteerOptions, steerJob } from './src/steer.ts';
 export { type JobPlan, planJob, type SubmitAnswer, type SubmitOptions, submitJob } from './src/submit.ts';
 export { type Column, plainText, tableLines } from './src/table.ts';

@@ -3,7 +3,7 @@
  * records in so much time; and the place at which the next look goes on. A search of any size is such looks one after the
  * other, and whoever makes them may stop after each.
  */
-import { cursorBefore, type PartitionWindow, toOffset } from '@tidemark/keyspace';
+import { cursorBefore, offsetMin, type PartitionWindow, toOffset } from '@tidemark/keyspace';
 import type { LogCluster, TopicDescription } from '@tidemark/log';
 import { type DeadLetter, type LetterFilter, lettersIn, letterWindows, matchesLetter } from './dead-letters.ts';
 
@@ -55,7 +55,7 @@ export async function letterPage<Letter>(
   const cutShort: { readonly partition: number; readonly reason: string }[] = [];
   let left = offsetsMax;
   for (const [index, window] of windows.entries()) {
-    const bounded = { ...window, end: lesser(window.end, toOffset(window.start + left)) };
+    const bounded = { ...window, end: offsetMin(window.end, toOffset(window.start + left)) };
     for await (const item of lettersIn(cluster, letters, [bounded], signal)) {
       if (item.kind === 'cut short') {
         cutShort.push({ partition: item.partition, reason: item.reason });
@@ -100,10 +100,6 @@ function restOf(window: PartitionWindow, from: LetterPlace | undefined): readonl
 
 function offsetsOf(windows: readonly PartitionWindow[]): bigint {
   return windows.reduce((sum, { start, end }) => sum + (end - start), 0n);
-}
-
-function lesser<Value extends bigint>(a: Value, b: Value): Value {
-  return a < b ? a : b;
 }
 
 function matchesPage(letter: DeadLetter, filter: LetterPageQuestion['filter']): boolean {

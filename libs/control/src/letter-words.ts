@@ -35,14 +35,14 @@ export function leftByRedrive({ pointers, tooOften, replaced, former }: RedriveC
   ];
 }
 
-interface LetterPlace {
+interface RefusedLetter {
   /** Whose record the letter is of. */
   readonly topic: string;
   readonly place: { readonly partition: number; readonly offset: bigint };
 }
 
 export function describeEditRefusal(
-  { topic, place }: LetterPlace,
+  { topic, place }: RefusedLetter,
   answer: Exclude<EditPlan, { readonly kind: 'planned' }>,
 ): string {
   const letters = deadLetterTopic(topic);

@@ -1,8 +1,7 @@
-/** A redrive as somebody asks for it, and the job that it is. Pure: what jobs there are is an argument. */
+/** A redrive as somebody asks for it, and the job that it is. What jobs there are is an argument; only an id is drawn. */
 import { randomUUID } from 'node:crypto';
 import type { JobRequested, JobState } from '@tidemark/contracts';
 import { deadLetterTopic, isSameContent, LetterParameter, newRequest } from '@tidemark/jobs';
-import type { FormerTopic } from './plan-redrive.ts';
 
 export interface RedriveWish {
   /** Whose records the letters are of. */
@@ -21,7 +20,6 @@ export interface RedriveWish {
   readonly roundsMax: number;
   readonly deadLettersMax?: bigint | undefined;
   readonly acceptDuplicates: boolean;
-  readonly former: FormerTopic;
   readonly reason: string;
   readonly actor: string;
 }

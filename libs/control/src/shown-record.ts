@@ -61,10 +61,15 @@ function isJson(text: string): boolean {
  */
 export function harmlessJson(text: string): string {
   // Between tokens JSON has only blanks and line ends; inside its strings these never stand by themselves.
-  return text.replaceAll(/[\t\n\r]/g, ' ').replaceAll(UNSEEN, escapesOf);
+  return visibleText(text.replaceAll(/[\t\n\r]/g, ' '));
 }
 
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+/** Characters that nobody sees, or that turn the direction of a text, are written out; line ends and tabs stay. */
+export function visibleText(text: string): string {
+  return text.replaceAll(UNSEEN, escapesOf);
+}
+
+const UNSEEN = /(?![\n\r\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 function escapesOf(character: string): string {
   return Array.from({ length: character.length }, (_, index) => {

@@ -122,7 +122,7 @@ async function bytesOf(path: string): Promise<Buffer> {
   return await readFile(path);
 }
 
-/** What makes sense by itself, but not with what is there. */
+/** Of refusals; all others are conflicts with what is there. */
 const EXIT_CODES: Readonly<Partial<Record<EditPlan['kind'], ExitCode>>> = {
   'not found': ExitCode.notFound,
   'cut short': ExitCode.unavailable,

@@ -110,7 +110,7 @@ async function redriveTopic(
   return tellSubmitted(context, request, await submitJob(connections, request, { signal: terminal.signal }));
 }
 
-/** What makes sense by itself, but not with what is there. */
+/** Of refusals; all others are conflicts with what is there. */
 const EXIT_CODES: Readonly<Partial<Record<RedrivePlan['kind'], ExitCode>>> = {
   'topic missing': ExitCode.notFound,
   'cut short': ExitCode.unavailable,
@@ -146,7 +146,6 @@ function requestOf(states: ReadonlyMap<string, JobState>, topic: string, options
     roundsMax: options.maxRounds,
     deadLettersMax: options.maxDeadLetters,
     acceptDuplicates: options.acceptDuplicates,
-    former: options.recreated,
     reason: options.reason,
     actor: actor(),
   });

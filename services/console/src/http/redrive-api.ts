@@ -69,7 +69,6 @@ export function registerRedriveApi(server: FastifyInstance, { parts, roles }: Se
       rate: wish.rate,
       roundsMax: wish.maxRounds,
       acceptDuplicates: wish.acceptDuplicates,
-      former: wish.recreated,
       reason: wish.reason ?? '',
       actor,
     });

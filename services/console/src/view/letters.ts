@@ -1,6 +1,6 @@
 /** Dead letters one by one: rows of a list with the beginning of what they hold, and one with all that a page can show. */
 import type { Codec } from '@tidemark/contracts';
-import { type DeadLetter, type Shown, shownBytes, shownValue } from '@tidemark/control';
+import { type DeadLetter, type Shown, shownBytes, shownValue, visibleText } from '@tidemark/control';
 import { describeError } from '@tidemark/keyspace';
 import {
   HEADER_PREVIEW_CHARACTERS,
@@ -13,7 +13,7 @@ import {
   VALUE_PREVIEW_CHARACTERS,
 } from '../limits.ts';
 import type { Letter, LetterRow, Preview } from './letter-schemas.ts';
-import { cutText, previewOf, previewOfShown, visible } from './previews.ts';
+import { cutText, previewOf, previewOfShown } from './previews.ts';
 import { bounded, instantOrNull } from './words.ts';
 
 /** What a list keeps of a letter while it is read: small values whole, of large ones the beginning. */
@@ -28,10 +28,10 @@ export function keepLetter({ record, partition, ...facts }: DeadLetter): KeptLet
     partition,
     offset: offset.toString(),
     at: instantOrNull(timestampMs),
-    jobId: cutText(visible(facts.jobId), LIST_PREVIEW_CHARACTERS),
-    handler: cutText(visible(facts.handler), LIST_PREVIEW_CHARACTERS),
-    faultClass: cutText(visible(facts.faultClass), LIST_PREVIEW_CHARACTERS),
-    error: cutText(visible(facts.error), LIST_PREVIEW_CHARACTERS),
+    jobId: cutText(visibleText(facts.jobId), LIST_PREVIEW_CHARACTERS),
+    handler: cutText(visibleText(facts.handler), LIST_PREVIEW_CHARACTERS),
+    faultClass: cutText(visibleText(facts.faultClass), LIST_PREVIEW_CHARACTERS),
+    error: cutText(visibleText(facts.error), LIST_PREVIEW_CHARACTERS),
     round: facts.round,
     edit: facts.edit,
     key: previewOf(key, LIST_PREVIEW_CHARACTERS),
@@ -116,5 +116,5 @@ async function decoded(
 }
 
 function textOf(text: string): string {
-  return cutText(visible(text), LETTER_TEXT_CHARACTERS_MAX);
+  return cutText(visibleText(text), LETTER_TEXT_CHARACTERS_MAX);
 }

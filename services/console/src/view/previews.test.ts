@@ -1,6 +1,7 @@
+import { visibleText } from '@tidemark/control';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { cutText, previewOf, visible } from './previews.ts';
+import { cutText, previewOf } from './previews.ts';
 
 it('null, nothing, text and bytes are different things, each with its true size', () => {
   expect(previewOf(null, 10)).toMatchObject({ kind: 'none', bytes: 0 });
@@ -15,7 +16,7 @@ it('L4: what nobody sees, or turns the direction of a text, is written out; line
     text: 'a\\u202eb\\u200bc\n\t\\udb40\\udc41',
     isEscaped: true,
   });
-  expect(visible('plain <b> ä 🌊')).toBe('plain <b> ä 🌊');
+  expect(visibleText('plain <b> ä 🌊')).toBe('plain <b> ä 🌊');
 });
 
 it('L5: a text of any size is still a text when only its beginning is shown', () => {
@@ -26,7 +27,7 @@ it('L5: a text of any size is still a text when only its beginning is shown', ()
       (text, max) => {
         const bytes = Buffer.from(text);
         const shown = previewOf(bytes, max);
-        fc.pre(visible(text) === text && !shown.isEscaped);
+        fc.pre(visibleText(text) === text && !shown.isEscaped);
         expect(shown.bytes).toBe(bytes.length);
         expect(shown.text.length).toBeLessThanOrEqual(max);
         if (shown.kind === 'binary') return; // control characters are no text for people

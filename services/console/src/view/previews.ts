@@ -1,6 +1,6 @@
 /** Bytes of any size as the beginning of a text, with their true size: what a page shows is bounded here. Pure. */
 import { jsonText } from '@tidemark/contracts';
-import { type Shown, shownBytes } from '@tidemark/control';
+import { type Shown, shownBytes, visibleText } from '@tidemark/control';
 import type { Preview } from './letter-schemas.ts';
 
 const NOTHING: Preview = { kind: 'none', text: '', bytes: 0, isCut: false, isEscaped: false };
@@ -18,7 +18,7 @@ export function previewOf(bytes: Buffer | null, charactersMax: number): Preview 
 
 export function previewOfShown(shown: Shown, bytes: number, charactersMax: number, isPart = false): Preview {
   const cut = (kind: string, text: string): Preview => {
-    const seen = visible(text);
+    const seen = visibleText(text);
     return {
       kind,
       text: cutText(seen, charactersMax),
@@ -39,17 +39,6 @@ export function cutText(text: string, charactersMax: number): string {
   const end = text.charCodeAt(charactersMax - 1);
   return text.slice(0, end >= 0xd800 && end < 0xdc00 ? charactersMax - 1 : charactersMax);
 }
-
-/** Characters that nobody sees, or that turn the direction of a text, are written out; line ends and tabs stay. */
-export function visible(text: string): string {
-  return text.replaceAll(UNSEEN, (character) =>
-    Array.from({ length: character.length }, (_, index) => {
-      return `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`;
-    }).join(''),
-  );
-}
-
-const UNSEEN = /(?![\n\r\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /** A continuation byte of UTF-8 is 10xxxxxx; what is cut at a place in between would be no text. */
 function withoutHalfCharacter(bytes: Buffer): Buffer {
