@@ -34,7 +34,12 @@ interface AuditOptions extends Pick<CommonOptions, 'dryRun'> {
 }
 
 export function registerAudit(job: Command, { command, run }: Registrar): void {
-  const audit = command(job, 'audit <id>', 'read the window again and prove the numbers of a job', ['dryRun'])
+  const audit = command(
+    job,
+    'audit <id>',
+    'read the window again and prove the numbers of a job; proved, what the log keeps for it is let go',
+    ['dryRun'],
+  )
     .option('--handlers <file...>', 'modules with its handler, whose verify says which effects are there')
     .option(
       '--sink-sql <select>',

@@ -57,7 +57,7 @@ export function registerSteer(job: Command, { command, run }: Registrar): void {
   const cancel = draining(declare('cancel <id>', 'end a job where it is; what it did stays done'));
   const kill = declare('kill [id]', 'pause a job at once, or all jobs that run; nobody is waited for').option(
     '--all',
-    'every job that runs',
+    'every job that runs, and stop every series',
   );
 
   const release = declare('release <id>', 'let go what the log keeps for an audit of a job, proved or not');
@@ -223,7 +223,7 @@ function killedLines(answer: KillAllAnswer): readonly string[] {
   switch (answer.kind) {
     case 'applied':
       if (answer.states.length + answer.series.length === 0)
-        return ['no job was running; the order reaches those that were on their way'];
+        return ['no job was running and no series active; the order reaches those that were on their way'];
       return linesOf(answer);
     case 'dry run':
       return [
@@ -231,11 +231,11 @@ function killedLines(answer: KillAllAnswer): readonly string[] {
         ...linesOf(answer),
       ];
     case 'ordered':
-      return ['asked for: kill of all jobs'];
+      return ['asked for: kill of all jobs and series'];
     case 'unanswered':
       return fail(
         ExitCode.timedOut,
-        `${unanswered('kill of all jobs', answer.waitedMs)}; not stopped: ${answer.left.join(', ')}`,
+        `${unanswered('kill of all jobs and series', answer.waitedMs)}; not stopped: ${answer.left.join(', ')}`,
       );
     default:
       return assertNever(answer);

@@ -20,7 +20,6 @@ import { Format, instant, lineOfJson, printOne } from '../output.ts';
 import { exportRecords, exportValue } from '../record-export.ts';
 import { hexBytes, type SelectionOptions, selectRecords } from '../record-selection.ts';
 import type { Registrar } from '../registrar.ts';
-
 import { FROM_HELP, neededFor, orFail, TO_HELP } from './window.ts';
 
 interface ReadOptions extends SelectionOptions {
