@@ -4,6 +4,7 @@ import { openJobJournal } from '@tidemark/jobs/kafka';
 import { ErrorClass, TidemarkError, toOffset } from '@tidemark/keyspace';
 import { waitFor } from '@tidemark/testkit';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { REMOVED_AT_ONCE } from './limits.ts';
 import { floorsOf, placeOf } from './testing/floor-scenarios.ts';
 import { createMemoryParts, type MemoryParts } from './testing/memory-parts.ts';
 import { finishOne, longLived, removed, trim, trimRequests } from './testing/removal-scenarios.ts';
@@ -25,6 +26,21 @@ afterEach(() => rig.close());
 
 const known = async (jobId: string): Promise<boolean> => (await rig.jobLog.states()).has(jobId);
 
+/** A job that counted a dead letter. */
+async function finishWithLetter(): Promise<string> {
+  const jobId = await rig.request({ topic });
+  await rig.settle(jobId, await firstRange(rig, jobId), toOffset(4), { add: { ok: 4n, deadLettered: 1n } });
+  await rig.ended(jobId);
+  return jobId;
+}
+
+/** Nobody asks any more for what ended until now, and something happens again. */
+async function yearsLater(clock: { skippedMs: number }): Promise<void> {
+  await trimRequests(rig);
+  clock.skippedMs = YEARS_MS;
+  await finishOne(rig, topic);
+}
+
 it('a job stays as long as dead letters of it are left, because a redrive may name it', async () => {
   const { clock, ...options } = longLived();
   await rig.start(options);
@@ -34,14 +50,10 @@ it('a job stays as long as dead letters of it are left, because a redrive may na
     replicationFactor: 1,
     configs: {},
   });
-  const jobId = await rig.request({ topic });
-  await rig.settle(jobId, await firstRange(rig, jobId), toOffset(4), { add: { ok: 4n, deadLettered: 1n } });
-  await rig.ended(jobId);
+  const jobId = await finishWithLetter();
   await rig.produce(letters.topic, 0, ['a letter']);
   const clean = await finishOne(rig, topic);
-  await trimRequests(rig);
-  clock.skippedMs = YEARS_MS;
-  await finishOne(rig, topic);
+  await yearsLater(clock);
   await removed(rig, clean);
   expect(await known(jobId)).toBe(true);
   // Of a later job.
@@ -69,13 +81,9 @@ it('whoever may not ask for the dead letters keeps the job, and goes on', async 
     close: async () => undefined,
   };
   await rig.start({ ...options, cluster });
-  const jobId = await rig.request({ topic });
-  await rig.settle(jobId, await firstRange(rig, jobId), toOffset(4), { add: { ok: 4n, deadLettered: 1n } });
-  await rig.ended(jobId);
+  const jobId = await finishWithLetter();
   const clean = await finishOne(rig, topic);
-  await trimRequests(rig);
-  clock.skippedMs = YEARS_MS;
-  await finishOne(rig, topic);
+  await yearsLater(clock);
   await removed(rig, clean);
   expect(await known(jobId)).toBe(true);
 });
@@ -115,9 +123,7 @@ it('a floor that somebody put back goes before the job does: nobody would know a
     wasConfirmed: true,
   });
   await finishOne(rig, topic);
-  await trimRequests(rig);
-  clock.skippedMs = YEARS_MS;
-  await finishOne(rig, topic);
+  await yearsLater(clock);
   await removed(rig, old);
   const holders = (await floorsOf(rig, topic)).flat().map(({ holder }) => holder);
   expect(holders.filter((holder) => holder.includes(old))).toEqual([]);
@@ -131,9 +137,7 @@ it('a start finds nothing of what was removed, and more than a batch is removed 
   for (const jobId of ids) await rig.settleAll(jobId);
   for (const jobId of ids) await rig.ended(jobId);
   await finishOne(rig, topic);
-  await trimRequests(rig);
-  clock.skippedMs = YEARS_MS;
-  await finishOne(rig, topic);
+  await yearsLater(clock);
   await waitFor('all to go', async () => (await rig.jobLog.states()).size <= 1);
   await distributor.stop('a test');
   const journal = await openJobJournal({ ...parts, transactionalId: `${parts.namespace}.distributor.0` });
@@ -144,5 +148,6 @@ it('a start finds nothing of what was removed, and more than a batch is removed 
   await rig.scan(jobTopics(parts.namespace).jobState, async ({ value, timestampMs }) => {
     if (value === null) removals.add(timestampMs);
   });
-  expect(removals.size).toBeGreaterThanOrEqual(1);
+  // Each transaction has a time of its own.
+  expect(removals.size).toBeGreaterThanOrEqual(Math.ceil(ids.length / REMOVED_AT_ONCE));
 });
