@@ -67,8 +67,8 @@ function shapeFaults(request: JobRequested): readonly string[] {
     outside('parkedMax', request.parkedMax, 0, PARKED_MAX),
     request.deadLettersMax < 0n ? `deadLettersMax ${request.deadLettersMax} is negative` : undefined,
     ...budgetFaults(request.budget),
-    outside('holdForAuditMs', request.holdForAuditMs, 0n, HOLD_FOR_AUDIT_MS_MAX),
-    outside('disorderMs', request.disorderMs, -1n, DISORDER_MS_MAX),
+    daysOutside('holdForAuditMs', request.holdForAuditMs, 0n, HOLD_FOR_AUDIT_MS_MAX),
+    daysOutside('disorderMs', request.disorderMs, -1n, DISORDER_MS_MAX),
     request.rangesPerPartition > 1 && request.ordering !== Ordering.none
       ? `rangesPerPartition ${request.rangesPerPartition} needs ordering none: the parts of a partition run at the same time`
       : undefined,
@@ -104,6 +104,12 @@ function outside<Value extends number | bigint>(
   max: Value,
 ): string | undefined {
   return value >= min && value <= max ? undefined : `${name} ${value} is not between ${min} and ${max}`;
+}
+
+/** Of a time in milliseconds whose limit is days: nobody reads those from the number. */
+function daysOutside(name: string, ms: bigint, minMs: bigint, maxMs: bigint): string | undefined {
+  const fault = outside(name, ms, minMs, maxMs);
+  return fault && `${fault}, which is ${maxMs / 86_400_000n} days`;
 }
 
 function quote(text: string): string {

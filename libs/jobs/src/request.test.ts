@@ -72,8 +72,8 @@ describe('requests', () => {
       'deadLettersMax -1 is negative',
       'budget.secondsMax -1 is negative',
       'budget.failuresMax -2 is negative',
-      'holdForAuditMs -1 is not between 0 and 7776000000',
-      'disorderMs -2 is not between -1 and 31622400000',
+      'holdForAuditMs -1 is not between 0 and 7776000000, which is 90 days',
+      'disorderMs -2 is not between -1 and 31622400000, which is 366 days',
       'the end 8 of partition 0 is before its start 9',
     ]);
   });

@@ -188,10 +188,10 @@ function whyNot(command: CommandName, state: JobState): string {
   }
 }
 
-function noHold({ jobId, request }: JobState): string {
+function noHold({ request }: JobState): string {
   return request.holdForAuditMs === 0n
     ? 'the log is not held for an audit of it; --hold-for-audit of "tidemark job submit" asks for that'
-    : `the log is not held for an audit of it any more; "tidemark job show ${jobId}" and the audit trail say since when`;
+    : 'the log is not held for an audit of it any more; the audit trail says since when (JobAuditHoldReleased, JobAuditHoldEnded)';
 }
 
 async function killAllBy(context: Context, options: SteerCliOptions): Promise<ExitCode> {

@@ -160,7 +160,7 @@ export function withRequestOptions(command: Command): Command {
     .addOption(
       new Option(
         '--hold-for-audit [time]',
-        `how long after its end the log keeps the whole window, until "tidemark job audit" has proved it: seconds or 10m, 6h, 7d; without a time ${HOLD_PRESET}`,
+        `how long after its end the log keeps the whole window, until "tidemark job audit" has proved it: seconds or 10m, 6h, 7d, at most 90d; without a time ${HOLD_PRESET}`,
       )
         .argParser(secondsOrPeriod)
         .preset(HOLD_PRESET)
