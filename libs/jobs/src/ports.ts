@@ -36,7 +36,10 @@ export interface JobLog {
   jobsAndSeries(): Promise<JobsAndSeries>;
   /** The newest of every range of a job, as of now; none before its pin. */
   checkpoints(jobId: string): Promise<readonly RangeCheckpoint[]>;
-  /** Calls back with every newer state, beginning with all present ones, until the signal is aborted. */
+  /**
+   * Calls back with every newer state, beginning with all present ones, until the signal is aborted. Of a job that was removed
+   * before the call nothing is heard, though the log still shows it.
+   */
   follow(onState: (state: JobState) => void, signal: AbortSignal): Promise<void>;
   /** As `follow`, of series. */
   followSeries(onState: (state: SeriesState) => void, signal: AbortSignal): Promise<void>;

@@ -118,12 +118,20 @@ class KafkaJobLog implements JobLog {
     signal: AbortSignal,
   ): Promise<void> {
     const { cluster } = this.#options;
+    // The log goes on to show what was removed: whoever waits for a job under the id of a former one must not hear of that.
+    const removedAt = new Map<string, Offset>();
+    const noteRemoval = ({ key, value, offset }: LogRecord): void => {
+      if (value === null && key !== null) removedAt.set(key.toString(), offset);
+    };
+    const isRemoved = ({ key, offset }: LogRecord): boolean =>
+      removedAt.size > 0 && key !== null && offset < (removedAt.get(key.toString()) ?? 0n);
     const visit = async (record: LogRecord): Promise<void> => {
-      const state = await this.#decode(record, name);
+      const state = isRemoved(record) ? undefined : await this.#decode(record, name);
       if (state !== undefined && !signal.aborted) onState(state);
     };
     try {
       const topic = await this.#untilCreated(signal);
+      await scanTopic({ cluster, topic, visit: noteRemoval, signal });
       const position = await scanTopic({ cluster, topic, visit, signal });
       await follow({ cluster, position, visit, signal });
     } catch (error) {

@@ -92,6 +92,30 @@ describe('the job log', () => {
     expect([...(await jobLog.states())].map(([jobId, { state }]) => [jobId, state])).toEqual([['job-1', 'CANCELLED']]);
   });
 
+  it('of a job that was removed nothing is heard, though the log still shows it: its id may be that of another one', async () => {
+    await createTopics();
+    const journal = await journalOf('a');
+    const removals = [{ jobId: 'job-1', ranges: [] }];
+    await journal.commit({
+      position: position(0n),
+      states: [sampleState({ state: 'COMPLETED' }), sampleState({ jobId: 'two' })],
+    });
+    await journal.commit({ position: position(0n), removals });
+    await journal.commit({ position: position(0n), states: [sampleState({ state: 'PINNING' })] });
+    const following = new AbortController();
+    const running = Promise.withResolvers<void>();
+    const seen: string[] = [];
+    const followed = createJobLog(parts()).follow(({ jobId, state }) => {
+      seen.push(`${jobId} ${state}`);
+      if (state === 'CANCELLED') running.resolve();
+    }, following.signal);
+    await journal.commit({ position: position(0n), states: [sampleState({ state: 'CANCELLED' })] });
+    await running.promise;
+    following.abort();
+    await followed;
+    expect(seen).toEqual(['two RUNNING', 'job-1 PINNING', 'job-1 CANCELLED']);
+  });
+
   it('shows the newest checkpoint of each range of a job, also of one that has ended', async () => {
     const jobLog = createJobLog(parts());
     expect(await jobLog.checkpoints('job-1')).toEqual([]);
