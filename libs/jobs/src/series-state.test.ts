@@ -101,6 +101,7 @@ describe('what a series asks for', () => {
   it('that is killed is stopped with its live run, once, and goes on with that', () => {
     const killed = {
       kind: 'killed',
+      isAhead: false,
       orderId: 'k-1',
       reason: 'RECORDS_GONE: no, a bad deploy',
       actor: 'tester',
@@ -115,7 +116,16 @@ describe('what a series asks for', () => {
     });
     expect(stopped.events).toMatchObject([{ kind: 'SeriesStopped', actor: 'tester' }]);
     expect([isKilledSeries(stopped.state), lastingFault(stopped.state.reason)]).toEqual([true, undefined]);
-    expect(moveSeries(stopped.state, { ...killed, orderId: 'k-2' }, { atMs: 8n, actor: 'tester' }).kind).toBe('same');
+    expect(moveSeries(stopped.state, { ...killed, orderId: 'k-2' }, { atMs: 8n, actor: 'tester' })).toEqual({
+      kind: 'moved',
+      state: { ...stopped.state, orderIds: [...stopped.state.orderIds, 'k-2'] },
+      events: [],
+    });
+    const ahead = { ...killed, orderId: 'k-3', isAhead: true };
+    expect(moveSeries(stopped.state, ahead, { atMs: 8n, actor: 'tester' }).kind).toBe('same');
+    expect(moveSeries(running, ahead, { atMs: 8n, actor: 'tester' })).toMatchObject({
+      state: { status: 'STOPPED', orderIds: running.orderIds },
+    });
     const by = { orderId: 'r-1', reason: '', actor: 'tester' };
     const resumed = moveSeries(stopped.state, { kind: 'resumed', ...by }, { atMs: 9n, actor: 'tester' });
     expect(resumed.state).toMatchObject({ status: 'ACTIVE', reason: '', liveRun: 'nightly-1' });

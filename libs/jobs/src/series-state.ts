@@ -47,7 +47,9 @@ export type SeriesTransition =
       readonly dueAtMs: bigint;
     } & Ordered)
   | ({ readonly kind: 'refused'; readonly definition: SeriesDefinition; readonly fault: string } & Ordered)
-  | ({ readonly kind: 'run' | 'resumed' | 'deleted' | 'killed' } & Ordered)
+  | ({ readonly kind: 'run' | 'resumed' | 'deleted' } & Ordered)
+  /** `isAhead`: of its turn, before orders that were given before it; it comes again, and only then it is remembered. */
+  | ({ readonly kind: 'killed'; readonly isAhead: boolean } & Ordered)
   /** The window was empty. */
   | {
       readonly kind: 'looked';
@@ -140,6 +142,7 @@ function order(
   event: Extract<SeriesTransition, { kind: 'run' | 'resumed' | 'deleted' | 'killed' }>,
   time: TransitionTime,
 ): SeriesAnswer {
+  if (event.kind === 'killed') return kill(state, event, time);
   const by = { ...time, actor: event.actor };
   const move = (change: Partial<SeriesState>, kind: string, reason = event.reason): SeriesAnswer =>
     moved(state, { ...change, orderIds: remember(state, event.orderId) }, by, { kind, reason });
@@ -157,17 +160,29 @@ function order(
     }
     case 'deleted':
       return move({ status: SeriesStatus.deleted, reason: event.reason, liveRun: '' }, 'SeriesDeleted');
-    case 'killed':
-      // One that was stopped before keeps its reason, which a resume may have to heed.
-      if (state.status !== SeriesStatus.active) return { kind: 'same', state };
-      return move(
-        { status: SeriesStatus.stopped, reason: KILLED + event.reason },
-        'SeriesStopped',
-        KILLED + event.reason,
-      );
     default:
-      return assertNever(event.kind);
+      return assertNever(event);
   }
+}
+
+/**
+ * Race: a request waits, behind it a series is ordered to go on, or is created anew, and behind that everything is killed. The kill
+ * is applied ahead, the order in its turn; would the series know the kill by then, it would go on. So it knows it only when its turn
+ * has come: nothing that was ordered before comes after that.
+ */
+function kill(
+  state: SeriesState,
+  event: Extract<SeriesTransition, { kind: 'killed' }>,
+  time: TransitionTime,
+): SeriesAnswer {
+  const orderIds = event.isAhead ? state.orderIds : remember(state, event.orderId);
+  if (state.status !== SeriesStatus.active) {
+    // One that was stopped before keeps its reason, which a resume may have to heed.
+    return event.isAhead ? { kind: 'same', state } : { kind: 'moved', state: { ...state, orderIds }, events: [] };
+  }
+  const reason = KILLED + event.reason;
+  const change = { status: SeriesStatus.stopped, reason, orderIds };
+  return moved(state, change, { ...time, actor: event.actor }, { kind: 'SeriesStopped', reason });
 }
 
 function step(state: SeriesState, event: Exclude<SeriesTransition, Ordered>, time: TransitionTime): SeriesAnswer {

@@ -64,7 +64,11 @@ export async function applyCommand(
  * another run. The position passes the command only when all of them are durable; read again, it finds its id and its place in those
  * that were.
  */
-export async function killAll(shard: Shard, command: JobCommand, place: CommandPlace): Promise<void> {
+export async function killAll(
+  shard: Shard,
+  command: JobCommand,
+  { place, isAhead }: { readonly place: CommandPlace; readonly isAhead: boolean },
+): Promise<void> {
   const time = timeOf(shard);
   const killed: Move[] = [];
   for (const job of shard.book.active()) {
@@ -75,7 +79,7 @@ export async function killAll(shard: Shard, command: JobCommand, place: CommandP
   }
   await eachOf(killed, ({ job }) => halt(shard, job.jobId));
   if (killed.length > 0) await shard.parts.onStep('kill.halted');
-  const stopped = await stopAllSeries(shard, command, time);
+  const stopped = await stopAllSeries(shard, { command, isAhead, time });
   const cancelling = killed.filter(({ order }) => order.kind === 'cancelling');
   const paused = killed.filter(({ order }) => order.kind !== 'cancelling');
   for (let first = 0; first < paused.length; first += KILLED_AT_ONCE)
@@ -86,21 +90,22 @@ export async function killAll(shard: Shard, command: JobCommand, place: CommandP
     shard.parts.logger.warn({ jobs: killed.length, series: stopped, reason, actor }, 'jobs.killed');
 }
 
-/** How many there were. */
+/** How many went on until now. Those that were stopped before only hear that it was their turn. */
 async function stopAllSeries(
   shard: Shard,
-  { commandId, reason, actor }: JobCommand,
-  time: TransitionTime,
+  order: { readonly command: JobCommand; readonly isAhead: boolean; readonly time: TransitionTime },
 ): Promise<number> {
-  const stopped: Extract<SeriesAnswer, { kind: 'moved' }>[] = [];
-  for (const state of shard.series.active()) {
-    const answer = moveSeries(state, { kind: 'killed', orderId: commandId, reason, actor }, time);
-    if (answer.kind === 'moved') stopped.push(answer);
+  const { time, isAhead } = order;
+  const { commandId, reason, actor } = order.command;
+  const changes: Extract<SeriesAnswer, { kind: 'moved' }>[] = [];
+  for (const state of shard.series.held()) {
+    const answer = moveSeries(state, { kind: 'killed', isAhead, orderId: commandId, reason, actor }, time);
+    if (answer.kind === 'moved') changes.push(answer);
   }
-  for (let first = 0; first < stopped.length; first += KILLED_AT_ONCE)
-    await commitSeries(shard, stopped.slice(first, first + KILLED_AT_ONCE), time);
-  if (stopped.length > 0) await shard.parts.onStep('kill.series-stopped');
-  return stopped.length;
+  for (let first = 0; first < changes.length; first += KILLED_AT_ONCE)
+    await commitSeries(shard, changes.slice(first, first + KILLED_AT_ONCE), time);
+  if (changes.length > 0) await shard.parts.onStep('kill.series-stopped');
+  return changes.filter(({ events }) => events.length > 0).length;
 }
 
 interface Move {

@@ -135,6 +135,39 @@ describe('a topic that does not answer', () => {
     expect((await rig.kinds(running)).filter((kind) => kind === 'JobPaused')).toHaveLength(1);
   });
 
+  it('a kill that overtook an order to a series is not undone by it, and a resume that was given after it stands', async () => {
+    const silent = await topicWith(4);
+    const fault: Parameters<typeof clusterWhere>[0] = { topic: silent, error: noLeader };
+    await rig.start({ cluster: clusterWhere(fault) });
+    const topic = await topicWith(1);
+    for (const series of ['resumed', 'renewed', 'later']) {
+      await rig.createSeries(series, { topic });
+      await rig.seriesState(series, ({ status }) => status === 'ACTIVE');
+    }
+    const waiting = await rig.request({ topic: silent });
+    await rig.orderSeries('resumed', 'resume');
+    await rig.orderSeries('renewed', 'delete');
+    await rig.createSeries('renewed', { topic });
+    const commandId = await rig.command('*', 'kill');
+    for (const series of ['resumed', 'renewed', 'later'])
+      await rig.seriesState(series, ({ status }) => status === 'STOPPED');
+    await rig.orderSeries('later', 'resume');
+    const last = await rig.request({ topic });
+
+    fault.error = undefined;
+    await rig.state(waiting, 'PAUSED');
+    await rig.state(last, 'RUNNING');
+    // Given again because its answer was lost.
+    await rig.command('*', 'kill', { commandId });
+    await rig.state(await rig.request({ topic }), 'RUNNING');
+    const series = await rig.jobLog.series();
+    expect(Object.fromEntries([...series].map(([name, { status }]) => [name, status]))).toEqual({
+      resumed: 'STOPPED',
+      renewed: 'STOPPED',
+      later: 'ACTIVE',
+    });
+  });
+
   it('does not hide a command behind however many requests', async () => {
     const silent = await topicWith(4);
     await rig.start({ cluster: clusterWhere({ topic: silent, error: noLeader }) });

@@ -32,7 +32,7 @@ export async function applyRecord(shard: Shard, record: InboxRecord): Promise<Ap
       return notingPoison(shard, place, () => applyRequest(shard, content.request, place));
     case 'command':
       if (isForAll(content.command)) {
-        await notingPoison(shard, place, () => killAll(shard, content.command, place));
+        await notingPoison(shard, place, () => killAll(shard, content.command, { place, isAhead: false }));
         passBy(shard, place);
         return 'applied';
       }
@@ -61,7 +61,7 @@ export async function applyCommandsAhead(shard: Shard, records: readonly InboxRe
     if (content.kind !== 'command' || shard.appliedAhead.has(place.offset)) continue;
     if (isForAll(content.command)) {
       // Again in its turn, for the jobs whose requests come before it; those that are killed now know it by then.
-      await notingPoison(shard, place, () => killAll(shard, content.command, place));
+      await notingPoison(shard, place, () => killAll(shard, content.command, { place, isAhead: true }));
       continue;
     }
     const { jobId } = content.command;
