@@ -29,8 +29,9 @@ async function filledPlace() {
       return marks.load(options);
     },
     readFloors: async () => () => [{ holder: 'held', offset: need.offset }],
-    prove: async () => {
-      if (isReplaced) throw new Error('replaced');
+    // Whoever was replaced a moment ago has a proof that is younger than what is trusted.
+    prove: async (trustMs = 1_000) => {
+      if (isReplaced && trustMs === 0) throw new Error('replaced');
     },
     newLife: () => {
       lives += 1;

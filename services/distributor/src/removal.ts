@@ -38,7 +38,8 @@ async function forgetListed(shard: Shard): Promise<void> {
   const listed = await onSchedule(shard, (schedule) => schedule.listed());
   const over = listed.filter((jobId) => isTerminal(book.state(jobId)?.state ?? JobPhase.completed));
   if (over.length === 0) return;
-  await ensureProven(shard, parts.proofTrustMs);
+  // From before the list was read no proof tells anything: what is unknown here may be a job of a successor.
+  await ensureProven(shard, 0);
   await eachOf(over, (jobId) => forget(shard, jobId));
   parts.logger.info({ jobs: over.length }, 'jobs.unlisted');
 }
@@ -66,8 +67,8 @@ async function nextBatch(shard: Shard): Promise<readonly Removable[]> {
 async function remove(shard: Shard, batch: readonly Removable[]): Promise<void> {
   const { parts, book, removal } = shard;
   await parts.onStep('removal.planned');
-  // An id may be in use again by now for whoever was replaced: it must not take the keys of that job away.
-  await ensureProven(shard, parts.proofTrustMs);
+  // An id may be in use again by now for whoever was replaced: it must not take the keys and floors of that job away.
+  await ensureProven(shard, 0);
   await eachOf(batch, ({ state }) => close(shard, state.jobId));
   await parts.onStep('removal.cleared');
   if (batch.some(({ isRun }) => !isRun)) removal.hasFreedIds = true;
