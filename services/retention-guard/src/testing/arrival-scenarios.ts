@@ -69,12 +69,7 @@ export function arrivalScenarios(where: string, rigOf: RigOf): void {
 
     it('P7: a job whose reservation ran out before it was accepted is refused, when the guard has cut what it needs', async () => {
       const rig = rigOf();
-      const topic = await rig.parts.newTopic(1);
-      await rig.produce(topic, 0, 50);
-      const slow = hesitating(rig);
-      await rig.distribute(slow.options);
-      await rig.finish(await rig.submit({ topic, to: '0:29' }));
-      const { reached, goOn } = slow.hesitate();
+      const { topic, reached, goOn } = await hesitating(rig);
       const submitted = rig.submit({ topic });
       await reached;
       await rig.cutsUpTo(topic, 50n);
@@ -95,12 +90,7 @@ export function arrivalScenarios(where: string, rigOf: RigOf): void {
 
     it('P7: a job whose reservation ran out is accepted all the same, when nothing was cut', async () => {
       const rig = rigOf();
-      const topic = await rig.parts.newTopic(1);
-      await rig.produce(topic, 0, 50);
-      const slow = hesitating(rig);
-      await rig.distribute(slow.options);
-      await rig.finish(await rig.submit({ topic, to: '0:29' }));
-      const { reached, goOn } = slow.hesitate();
+      const { topic, reached, goOn } = await hesitating(rig);
       const submitted = rig.submit({ topic });
       await reached;
       goOn();
@@ -113,12 +103,7 @@ export function arrivalScenarios(where: string, rigOf: RigOf): void {
 
     it('P7: a series whose reservation ran out stops, when the guard has cut what its first run needs', async () => {
       const rig = rigOf();
-      const topic = await rig.parts.newTopic(1);
-      await rig.produce(topic, 0, 50);
-      const slow = hesitating(rig);
-      await rig.distribute(slow.options);
-      await rig.finish(await rig.submit({ topic, to: '0:29' }));
-      const { reached, goOn } = slow.hesitate();
+      const { topic, reached, goOn } = await hesitating(rig);
       await rig.createSeries('nightly', { topic });
       await reached;
       await rig.cutsUpTo(topic, 50n);
@@ -133,11 +118,21 @@ export function arrivalScenarios(where: string, rigOf: RigOf): void {
   });
 }
 
+/** Of 50 records 30 were read; now its distributor hesitates. */
+async function hesitating(rig: GuardRig) {
+  const topic = await rig.parts.newTopic(1);
+  await rig.produce(topic, 0, 50);
+  const { options, hesitate } = slowDistributor(rig);
+  await rig.distribute(options);
+  await rig.finish(await rig.submit({ topic, to: '0:29' }));
+  return { topic, ...hesitate() };
+}
+
 /**
  * A distributor that reserves for a moment only, and once asked to stands still between its last look at the log and the
  * commit of what it pinned, as one that was suspended does for longer than any reservation lasts.
  */
-function hesitating({ parts: { floors } }: GuardRig): {
+function slowDistributor({ parts: { floors } }: GuardRig): {
   readonly options: Pick<DistributorOptions, 'floors' | 'onStep'>;
   hesitate(): { readonly reached: Promise<void>; goOn(): void };
 } {
