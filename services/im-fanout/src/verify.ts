@@ -21,19 +21,16 @@ export async function verifyFanOut(sink: Queryable, request: VerifyRequest): Pro
   const asked = [...new Set(request.messageIds.filter((id) => id !== null))];
   const messages = await decisionsOf(sink, { ...request, messageIds: asked });
   const rows = messages.flatMap(({ id, due }) => due.map((member) => ({ message_id: id, member_id: member })));
-  const found = new Map(asked.map((id) => [id, { due: 0, present: 0 }]));
+  const rowsThere = new Map<string, number>();
   for (let from = 0; from < rows.length; from += VERIFIED_ROWS_MAX) {
     const part = rows.slice(from, from + VERIFIED_ROWS_MAX);
     const verdicts = await verifyRows(sink, { table: `${checkedSchema(request.schema)}.inbox`, keys: part });
     for (const [place, { message_id }] of part.entries()) {
-      const count = found.get(message_id);
-      if (count === undefined) continue;
-      count.due += 1;
       // The primary key of the inbox allows no second row.
-      if (verdicts[place]?.kind === 'present') count.present += 1;
+      if (verdicts[place]?.kind === 'present') rowsThere.set(message_id, (rowsThere.get(message_id) ?? 0) + 1);
     }
   }
-  const verdicts = new Map(messages.map((message) => [message.id, verdictOf(message, found.get(message.id))]));
+  const verdicts = new Map(messages.map((message) => [message.id, verdictOf(message, rowsThere.get(message.id) ?? 0)]));
   return request.messageIds.map((id) => (id === null ? noneDue(SkipReason.deleted) : (verdicts.get(id) ?? missing())));
 }
 
@@ -50,14 +47,11 @@ interface Decision {
  * The effect first: a message that was delivered and recalled afterwards has two records, of which one was skipped. Who was
  * to get a message that is gone nobody can tell, so its rows are those that are there.
  */
-function verdictOf(
-  { skipped, isGone, due }: Decision,
-  found: { readonly due: number; readonly present: number } | undefined,
-): Verdict {
-  const isDelivered = found !== undefined && found.present > 0;
+function verdictOf({ skipped, isGone, due }: Decision, rowsThere: number): Verdict {
+  const isDelivered = rowsThere > 0;
   if (skipped !== null && !isDelivered) return noneDue(skipped);
   if (isGone) return isDelivered ? present() : missing();
-  return found !== undefined && found.present < due.length ? missing() : present();
+  return rowsThere < due.length ? missing() : present();
 }
 
 async function decisionsOf(
