@@ -25,8 +25,7 @@ if redis.call('ZCARD', RANGES) >= tonumber(ARGV[6]) then return 'refused-full' e
 local now = wholeNumber(range.now)
 redis.call('DEL', KEYS[5])
 redis.call('HSET', KEYS[5], 'cursor', at, 'horizon', at, 'status', 'open', 'note', '', 'noteSinceMs', '0', 'lost', '[]',
-  'owner', '', 'token', '', 'leaseUntilMs', '0', 'notBeforeMs', now, 'version', '1')
-redis.call('HSET', KEYS[5], 'gone', '0')
+  'owner', '', 'token', '', 'leaseUntilMs', '0', 'notBeforeMs', now, 'version', '1', 'gone', '0')
 for _, name in ipairs(COUNTERS) do redis.call('HSET', KEYS[5], name, '0') end
 redis.call('ZADD', RANGES, 0, child)
 redis.call('ZADD', READY, now, child)
