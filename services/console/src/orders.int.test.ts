@@ -261,6 +261,15 @@ describe('dead letters', () => {
       body: { error: expect.stringContaining('value or key') },
     });
     expect(await post(edit, { ...correction, value: { text: 'bad 1' } })).toMatchObject({ status: 409 });
+    // A word that nobody knows may be a narrower wish, written in a wrong way.
+    for (const [where, body] of [
+      [edit, { ...correction, dryrun: true }],
+      [edit, { ...correction, value: { text: 'good 1', json: '1' } }],
+      [edit, { ...correction, key: { text: 'k1', base64: '' } }],
+      [`${path}/redrive`, { ...wish, clas: 'timeout' }],
+    ] as const)
+      expect(await post(where, body), JSON.stringify(body)).toMatchObject({ status: 400 });
+    expect((await scene.jobLog.states()).has('again')).toBe(false);
     expect(await post(edit, { ...correction, dryRun: true })).toMatchObject({
       status: 200,
       body: { result: 'dry run' },
@@ -293,6 +302,7 @@ describe('dead letters', () => {
     expect((await console_.get(`${path}/redrive`)).status).toBe(400);
     expect((await console_.get(`${path}/redrive?job=nobody`)).status).toBe(404);
     expect((await console_.get(`${path}/redrive?job=picks&maxRounds=0`)).status).toBe(400);
+    expect((await console_.get(`${path}/redrive?job=picks&clas=timeout`)).status).toBe(400);
 
     expect(await post(`${path}/redrive`, { ...wish, class: 'timeout' })).toMatchObject({ status: 409 });
     expect(await post(`${path}/redrive`, { ...wish, handler: 'nobody-has-it' })).toMatchObject({
@@ -371,6 +381,33 @@ describe('what a value is', () => {
       ['none', ''],
     ]);
   });
+});
+
+it('what a correction begins with, given back as a browser does, changes no byte', async () => {
+  const topic = await createTopic(uniqueName('forms'));
+  const codec = createCodec({ registryUrl: services().registry });
+  // As the outbox writes a row of a topic without a schema of its own.
+  const carried = await codec.encodeJsonFor(topic, '{"id":9007199254740993,"amount":1.10}');
+  const values = ['plain', 'one\r\ntwo\r\n', '{"id":9007199254740993}', '[1,\r\n2]', carried, Buffer.from([1, 0, 255])];
+  await writeLetters(
+    topic,
+    values.map((value, index) => ({ key: `k${index}`, value })),
+  );
+  const path = `/api/dead-letters/${topic}/letters`;
+  const forms: (string | null)[] = [];
+  for (const offset of values.keys()) {
+    const letter = await checked(`${path}/0/${offset}`, letterSchemas.letter);
+    forms.push(letter.correctAs);
+    if (letter.correctAs === null) continue;
+    const text = letter.correctAs === 'base64' ? letter.base64?.text : letter.value.text;
+    // A text area has line feeds only.
+    const value = { [letter.correctAs]: text?.replaceAll(/\r\n?/g, '\n') };
+    expect(await post(`${path}/0/${offset}/edit`, { value, reason: 'nothing' }), `offset ${offset}`).toMatchObject({
+      status: 409,
+      body: { error: expect.stringContaining('already') },
+    });
+  }
+  expect(forms).toEqual(['text', 'base64', 'text', 'base64', 'json', 'base64']);
 });
 
 const MEBIBYTE = 1_024 * 1_024;

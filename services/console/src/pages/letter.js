@@ -191,14 +191,10 @@ const FILE_OPTIONS = {
   tombstone: ' --tombstone',
 };
 
-/** What the form begins with: what the letter holds, where that is whole and every character of it is shown. @param {Letter} letter */
-function firstOf({ value, base64: bytes }) {
-  const isWhole = !value.isCut && !value.isEscaped;
-  if (isWhole && value.kind === 'text') return { form: 'text', text: value.text };
-  if (isWhole && (value.kind === 'avro' || value.kind === 'json'))
-    return { form: value.kind === 'avro' ? 'json' : 'text', text: value.text };
-  if (bytes !== null && !bytes.isCut) return { form: 'base64', text: bytes.text };
-  return { form: 'keep', text: '' };
+/** What the form begins with: what the letter holds, where all of it is shown. @param {Letter} letter */
+function firstOf({ correctAs, value, base64: bytes }) {
+  if (correctAs === null) return { form: 'keep', text: '' };
+  return { form: correctAs, text: correctAs === 'base64' ? (bytes?.text ?? '') : value.text };
 }
 
 /** @param {string} topic @param {string} place @param {Letter} letter @returns {import('./act.js').Action} */

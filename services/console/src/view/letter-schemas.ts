@@ -111,6 +111,12 @@ export const letter = z.object({
   schema: z.string().nullable().describe('By which the value was decoded.'),
   decodeFault: z.string().nullable().describe('Why the value is shown as its bytes.'),
   base64: z.object({ text: z.string(), isCut: z.boolean() }).nullable().describe('The bytes of the value.'),
+  correctAs: z
+    .enum(['text', 'json', 'base64'])
+    .nullable()
+    .describe(
+      'How to give the value, changed in some place, so that the rest stays; null: there is none, or it is cut.',
+    ),
   headers: z.array(header),
   headersOmitted: z.int(),
 });
@@ -132,7 +138,7 @@ const int32 = z.coerce
   .max(2 ** 31 - 1);
 
 /** Which letters, and to whom. */
-export const redriveWish = z.object({
+export const redriveWish = z.strictObject({
   job: z.string().optional(),
   class: z.string().optional(),
   handler: z.string().optional(),
@@ -149,15 +155,15 @@ export const redriveOrder = redriveWish.extend({
 });
 
 const given = z.union([
-  z.object({ text: z.string() }),
-  z.object({ base64: z.base64() }),
-  z.object({ json: z.string().describe('Encoded with the newest schema of the topic.') }),
-  z.object({ tombstone: z.literal(true) }),
+  z.strictObject({ text: z.string() }),
+  z.strictObject({ base64: z.base64() }),
+  z.strictObject({ json: z.string().describe('Encoded with the newest schema of the topic.') }),
+  z.strictObject({ tombstone: z.literal(true) }),
 ]);
 
-export const letterEdit = z.object({
+export const letterEdit = z.strictObject({
   value: given.optional(),
-  key: z.object({ text: z.string() }).optional(),
+  key: z.strictObject({ text: z.string() }).optional(),
   dryRun: z.boolean().default(false),
   reason,
 });

@@ -56,6 +56,10 @@ export async function letterView(
   const { record, partition, origin, edited, timestampMs } = letter;
   const { shown, fault } = await decoded(codec, record.value);
   const headers = bounded(record.headers, HEADERS_SHOWN_MAX);
+  const value =
+    shown === undefined
+      ? previewOf(record.value, VALUE_PREVIEW_CHARACTERS)
+      : previewOfShown(shown, record.value?.length ?? 0, VALUE_PREVIEW_CHARACTERS);
   return {
     ...names,
     partition,
@@ -81,10 +85,7 @@ export async function letterView(
             note: textOf(edited.note),
           },
     key: previewOf(record.key, HEADER_PREVIEW_CHARACTERS),
-    value:
-      shown === undefined
-        ? previewOf(record.value, VALUE_PREVIEW_CHARACTERS)
-        : previewOfShown(shown, record.value?.length ?? 0, VALUE_PREVIEW_CHARACTERS),
+    value,
     schema: shown !== undefined && shown !== null && 'schema' in shown ? textOf(shown.schema) : null,
     decodeFault: fault,
     base64:
@@ -94,12 +95,28 @@ export async function letterView(
             text: record.value.subarray(0, VALUE_BASE64_BYTES).toString('base64'),
             isCut: record.value.length > VALUE_BASE64_BYTES,
           },
+    correctAs: correctAs(record.value, value),
     headers: headers.rows.map(([name, value]) => ({
       name: textOf(name),
       value: previewOf(value, HEADER_PREVIEW_CHARACTERS),
     })),
     headersOmitted: headers.omitted,
   };
+}
+
+/**
+ * Whoever corrects a value begins with what is shown of it, in a form that gives the rest back as it is. JSON that was framed
+ * has to be framed again, and a text area makes every end of a line a line feed.
+ */
+function correctAs(bytes: Buffer | null, { kind, text, isCut, isEscaped }: Preview): Letter['correctAs'] {
+  if (bytes === null) return null;
+  if (!isCut && !isEscaped) {
+    // No text begins with the zero byte that a frame begins with.
+    const isFramed = bytes[0] === 0;
+    if (kind === 'avro' || (kind === 'json' && isFramed)) return 'json';
+    if ((kind === 'json' || kind === 'text') && !isFramed && !text.includes('\r')) return 'text';
+  }
+  return bytes.length > VALUE_BASE64_BYTES ? null : 'base64';
 }
 
 /** Undefined: it is too large to be decoded for a page, or nobody can decode it now. */

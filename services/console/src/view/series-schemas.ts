@@ -85,4 +85,5 @@ export const seriesDetail = series.extend({
 });
 export type SeriesDetail = z.output<typeof seriesDetail>;
 
-export const seriesOrder = z.object({ order: z.enum(['run', 'resume', 'delete']), reason });
+// Whoever asks for something knows its words: one that nobody knows may be a narrower wish, written in a wrong way.
+export const seriesOrder = z.strictObject({ order: z.enum(['run', 'resume', 'delete']), reason });
