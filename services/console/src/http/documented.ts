@@ -53,6 +53,7 @@ export class Refusal extends Error {
 /** Aborted when nobody waits for the answer any more, so that a search ends with whoever asked for it. */
 export function whileWaitedFor(reply: FastifyReply): AbortSignal {
   const gone = new AbortController();
-  reply.raw.once('close', () => gone.abort());
+  if (reply.raw.closed || reply.raw.destroyed) gone.abort();
+  else reply.raw.once('close', () => gone.abort());
   return gone.signal;
 }

@@ -181,7 +181,7 @@ function nextRunText(series, nowMs) {
 }
 
 /** @param {SeriesDetail} series @returns {import('./act.js').Action[]} */
-function actionsOf({ series, orders, chain: [newest] }) {
+function actionsOf({ series, orders, isKilled, liveRun, chain: [newest] }) {
   const of = (/** @type {string} */ order) => ({
     key: `${order} ${series}`,
     path: `/api/series/${encodeURIComponent(series)}/orders`,
@@ -204,12 +204,21 @@ function actionsOf({ series, orders, chain: [newest] }) {
       ...of('resume'),
       label: 'Resume',
       confirm: 'Resume it',
-      explain: h(
-        'p',
-        {},
-        'The series goes on behind the run that stopped it. What that run did not settle is skipped',
-        newest === undefined ? '.' : [': its window is on ', jobLink(newest.jobId), ', for a job of its own.'],
-      ),
+      explain: isKilled
+        ? h(
+            'p',
+            {},
+            'The series was killed with everything else, and goes on where it was',
+            liveRun === null
+              ? '.'
+              : [': when run ', jobLink(liveRun), ', which was killed, too, is resumed and has ended.'],
+          )
+        : h(
+            'p',
+            {},
+            'The series goes on behind the run that stopped it. What that run did not settle is skipped',
+            newest === undefined ? '.' : [': its window is on ', jobLink(newest.jobId), ', for a job of its own.'],
+          ),
     },
     delete: {
       ...of('delete'),

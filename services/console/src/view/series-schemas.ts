@@ -28,6 +28,7 @@ export const series = z.object({
   series: z.string(),
   status: z.string().describe('ACTIVE, STOPPED, DELETED, REFUSED'),
   reason: z.string(),
+  isKilled: z.boolean().describe('Stopped by the order that stopped everything, and not by a run: nothing is skipped.'),
   topic: z.string(),
   handler: z.string(),
   schedule: z.string(),

@@ -136,6 +136,12 @@ describe('series', () => {
       ['delete'],
       /no resume heals it: TOPIC_RECREATED/,
     ],
+    [
+      { status: 'STOPPED', reason: 'killed: a flood', liveRun: 'nightly-2' },
+      ['resume', 'delete'],
+      /^It is stopped: killed: a flood\. A resume lets it go on, when nightly-2, .* has ended\.$/,
+    ],
+    [{ status: 'STOPPED', reason: 'killed: a flood' }, ['resume', 'delete'], /A resume lets it go on\.$/],
     [{ dueAtMs: BigInt(NOW_MS - 20_000) }, ['run', 'delete'], /due since 20 s.*tidemark distributor/],
     [{ topicId: 'former' }, ['run', 'delete'], /created again/],
     [{ partitions: [{ partition: 1, end: 2n }] }, ['run', 'delete'], /offsets 3 to 4 of partition 1/],

@@ -1,7 +1,15 @@
 /** Series: what they hold between two runs, how their windows join, and what is wrong with them. Pure. */
 import type { JobState, SeriesState } from '@tidemark/contracts';
 import { describeSchedule, isOver, jobVerdictOf } from '@tidemark/control';
-import { holderOf, isHeld, lastingFault, neededBySeries, SeriesStatus, shownParameters } from '@tidemark/jobs';
+import {
+  holderOf,
+  isHeld,
+  isKilledSeries,
+  lastingFault,
+  neededBySeries,
+  SeriesStatus,
+  shownParameters,
+} from '@tidemark/jobs';
 import type { Sight } from '../collect/collector.ts';
 import { knownValue } from '../collect/feed.ts';
 import { offsetsOf } from '../collect/log-ends.ts';
@@ -80,6 +88,7 @@ function seriesView(sight: Sight, state: SeriesState, runs: readonly NumberedRun
     series: state.series,
     status,
     reason: state.reason,
+    isKilled: isKilledSeries(state),
     topic: definition.request.topic,
     handler: definition.request.handler,
     schedule: describeSchedule(definition),
@@ -224,9 +233,13 @@ function wordOf(seen: {
 const LATE_AFTER_MS = 15_000n;
 
 function faultsOf(sight: Sight, state: SeriesState, partitions: readonly SeriesPlace[]): readonly string[] {
-  const { series, status, reason } = state;
+  const { series, status, reason, liveRun } = state;
   const faults: string[] = [];
-  if (status === SeriesStatus.stopped)
+  if (isKilledSeries(state))
+    faults.push(
+      `It is stopped: ${reason}. A resume lets it go on${liveRun === '' ? '' : `, when ${liveRun}, which was killed, too, has ended`}.`,
+    );
+  else if (status === SeriesStatus.stopped)
     faults.push(
       lastingFault(reason) === undefined
         ? `It is stopped: ${reason}. A resume goes on behind that run.`
