@@ -16,6 +16,11 @@ export const FRESH_WAIT_MS = 800;
 /** The registry changes rarely, and its fault stops nothing that runs. */
 export const REGISTRY_EVERY_MS = 5_000;
 export const REGISTRY_TIMEOUT_MS = 3_000;
+/**
+ * A look that goes on where the last one ended hears of a removal by its tombstone, which the broker keeps for a day
+ * (`delete.retention.ms`): after a longer pause everything is read anew.
+ */
+export const READ_ANEW_AFTER_MS = 12 * 3_600_000;
 /** Opening Redis anew after a failure. */
 export const REOPEN_AFTER_MS = 2_000;
 

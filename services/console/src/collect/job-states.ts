@@ -5,6 +5,7 @@ import { jobTopics } from '@tidemark/jobs';
 import { takeSeries, takeState } from '@tidemark/jobs/kafka';
 import { cursorBefore, type Offset, offsetMax } from '@tidemark/keyspace';
 import type { PartitionOffsets, TopicDescription } from '@tidemark/log';
+import { READ_ANEW_AFTER_MS } from '../limits.ts';
 import type { ConsoleParts } from './parts.ts';
 
 export type JobStates = ReadonlyMap<string, JobState>;
@@ -20,6 +21,7 @@ export interface DurableStates {
 /** Each call of the answer is one look; not to be called while one is under way. */
 export function createJobStates(
   parts: Pick<ConsoleParts, 'cluster' | 'codec' | 'namespace'>,
+  now: () => number = Date.now,
 ): () => Promise<DurableStates> {
   const { catalog } = parts.cluster;
   const name = jobTopics(parts.namespace).jobState;
@@ -27,6 +29,7 @@ export function createJobStates(
   const series = new Map<string, SeriesState>();
   const cursors = new Map<number, Offset>();
   let topicId: string | undefined;
+  let lookedAtMs = now();
 
   function forget(): void {
     jobs.clear();
@@ -51,9 +54,10 @@ export function createJobStates(
 
   return async () => {
     const topic = await catalog.describe(name);
-    if (topic?.topicId !== topicId) forget();
+    if (topic?.topicId !== topicId || now() - lookedAtMs >= READ_ANEW_AFTER_MS) forget();
     if (topic === undefined) return { jobs: new Map(), series: new Map() };
     topicId = topic.topicId;
+    const beganAtMs = now();
     try {
       await readOn(topic, await catalog.offsets(topic));
     } catch (error) {
@@ -61,6 +65,7 @@ export function createJobStates(
       forget();
       throw error;
     }
+    lookedAtMs = beganAtMs;
     return { jobs: new Map(jobs), series: new Map(series) };
   };
 }
