@@ -59,7 +59,7 @@ export async function runFairness(options: RunOptions): Promise<FairnessReport> 
   const end = async (job: InstalledJob): Promise<void> => {
     await job.closed(TRAVERSE_TIMEOUT_MS);
     await schedule.withdraw(job.jobId);
-    await store.remove(job.jobId);
+    await store.remove({ jobId: job.jobId });
   };
   await Promise.all(jobs.map(end));
   await worker.stop('measured');

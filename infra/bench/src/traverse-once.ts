@@ -41,7 +41,7 @@ export async function traverse(config: TraverserConfig, elapsedSeconds: () => nu
   failed.catch(() => undefined);
   const state = config.BENCH_STATE === '1' ? await stateOf(redis) : undefined;
   await worker.stop('measured');
-  await Promise.all([store.remove(job.jobId), schedule.withdraw(job.jobId)]);
+  await Promise.all([store.remove({ jobId: job.jobId }), schedule.withdraw(job.jobId)]);
   await Promise.all([store.close(), schedule.close(), cluster.close()]);
   const { records, valueBytes } = totals();
   const called = calls?.();

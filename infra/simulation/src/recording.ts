@@ -36,7 +36,7 @@ export function recordedStore(world: World, by: string, store: CursorStore): Cur
   return around(store, async (operation, request, act) => {
     if (!RECORDED.has(operation)) return act();
     const acting = act();
-    const jobId = typeof request === 'string' ? request : (request as { readonly jobId: string }).jobId;
+    const { jobId } = request as { readonly jobId: string };
     const call = { operation, request, answer: undefined as unknown };
     const looking = world.store.snapshot(jobId);
     const told = world.tell(by, { kind: 'stored', call: call as StoreCall, look: undefined as JobLook | undefined });

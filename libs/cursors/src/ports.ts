@@ -259,7 +259,11 @@ export interface CursorStore {
   snapshot(
     jobId: string,
   ): Promise<{ readonly epoch: Offset; readonly mode: JobMode; readonly ranges: readonly RangeState[] } | undefined>;
-  remove(jobId: string): Promise<void>;
+  /**
+   * With an epoch: unless the job was filled in under a younger one. Then somebody else has replaced the caller, and the job may be
+   * one that the caller never heard of.
+   */
+  remove(request: { readonly jobId: string; readonly epoch?: Offset }): Promise<void>;
 
   /** Which life of the store this is (run id and replication id of the serving node). */
   incarnation(): Promise<string>;

@@ -106,7 +106,7 @@ it('B1: under --on-lost skip a loss in mid-run, of parked records, too, is named
     const [checkpoint] = await connections.jobLog.checkpoints(JOB);
     return checkpoint?.cursor === 69n && checkpoint.counters.lost === 33n;
   });
-  await connections.store.remove(JOB);
+  await connections.store.remove({ jobId: JOB });
   await waitFor('the store to be filled again', async () => (await connections.store.snapshot(JOB)) !== undefined);
   expect(await shown()).toMatchObject({ lost: places, lostUnplaced: '0', counters: { lost: '33', parked: '0' } });
   writeFileSync(gate, '');

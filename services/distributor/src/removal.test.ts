@@ -151,3 +151,31 @@ it('a start finds nothing of what was removed, and more than a batch is removed 
   // Each transaction has a time of its own.
   expect(removals.size).toBeGreaterThanOrEqual(Math.ceil(ids.length / REMOVED_AT_ONCE));
 });
+
+it('P5: whoever was replaced in the midst of an end does not take the keys of a later job under that id', async () => {
+  const { clock, ...options } = longLived();
+  const first = await rig.startFrozenAt('end.withdrawn', options);
+  const jobId = await rig.request({ topic });
+  await rig.settleAll(jobId);
+  await first.frozen;
+  await rig.start(options);
+  await rig.ended(jobId);
+  clock.skippedMs = YEARS_MS;
+  await finishOne(rig, topic);
+  await trimRequests(rig);
+  await removed(rig, jobId);
+  await rig.request({ topic, jobId });
+  await rig.state(jobId, 'RUNNING');
+  await rig.ranges(jobId);
+  const epoch = (await parts.store.snapshot(jobId))?.epoch;
+  const { remove } = parts.store;
+  const left = Promise.withResolvers<unknown>();
+  parts.store.remove = async (request) => {
+    await remove(request);
+    left.resolve((await parts.store.snapshot(jobId))?.epoch);
+  };
+  first.release();
+  expect(await left.promise).toBe(epoch);
+  await first.distributor.ended;
+  expect(first.distributor.phase).toBe('standby');
+});

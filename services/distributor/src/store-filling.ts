@@ -188,12 +188,18 @@ async function explainStaleEpoch(shard: Shard, job: LiveJob, epoch: bigint): Pro
   });
 }
 
-/** A job has ended, durably: its keys go last. */
+/**
+ * A job has ended, durably: its keys go last.
+ *
+ * *Race:* whoever stands still before that may be replaced, and by the time it goes on there may be another job under the id. That
+ * one was filled in under the younger epoch of the successor, by which the store keeps it.
+ */
 export async function forget(shard: Shard, jobId: string): Promise<void> {
+  const { life } = shard;
   shard.splitAfterMs.delete(jobId);
   await onSchedule(shard, (schedule) => schedule.withdraw(jobId));
   await shard.parts.onStep('end.withdrawn');
-  await onStore(shard, (store) => store.remove(jobId));
+  await onStore(shard, (store) => store.remove({ jobId, ...(life && { epoch: life.epoch }) }));
   await shard.parts.onStep('end.keys-removed');
 }
 

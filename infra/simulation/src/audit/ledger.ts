@@ -146,7 +146,7 @@ export class Ledger {
 }
 
 export function jobOf(call: Extract<HistoryEvent, { kind: 'stored' }>['call']): string {
-  return call.operation === 'remove' ? call.request : call.request.jobId;
+  return call.request.jobId;
 }
 
 export function placeOf(partition: number, offset: bigint): string {

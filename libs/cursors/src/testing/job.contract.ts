@@ -164,13 +164,23 @@ export function jobContract(storeOf: () => CursorStore, newJob: () => string): v
       const jobId = await oneRange();
       const a = slotOn(store, { slot: 'a', jobId, range: FIRST });
       const token = await a.granted();
-      await store.remove(jobId);
-      await store.remove(jobId);
+      await store.remove({ jobId });
+      await store.remove({ jobId });
       await store.setMode({ jobId, mode: 'running' });
       expect(await store.snapshot(jobId)).toBeUndefined();
       expect(await a.release(token)).toEqual({ kind: 'incomplete' });
       await installSample(store, { jobId, epoch: 2n, ranges: [{ start: 9n }] });
       expect((await store.snapshot(jobId))?.ranges.map(({ start }) => start)).toEqual([9n]);
+    });
+
+    it('stays when who removes it is older than who filled it in', async () => {
+      const jobId = newJob();
+      await installSample(store, { jobId, epoch: 7n, ranges: [{ start: -1n }, { start: 9n }] });
+      await store.remove({ jobId, epoch: toOffset(6) });
+      expect((await store.snapshot(jobId))?.ranges).toHaveLength(2);
+      await store.remove({ jobId, epoch: toOffset(7) });
+      expect(await store.snapshot(jobId)).toBeUndefined();
+      await store.remove({ jobId, epoch: toOffset(0) });
     });
 
     it('proposes its ranges by readiness', async () => {

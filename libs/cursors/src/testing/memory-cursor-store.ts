@@ -208,8 +208,10 @@ export function createMemoryCursorStore(options: { readonly now: () => number })
       const ranges = [...job.ranges.values()].map(({ state }) => ({ ...state, passed: mergeIntervals(state.passed) }));
       return { epoch: job.epoch, mode: job.mode, ranges };
     },
-    async remove(jobId) {
+    async remove({ jobId, epoch }) {
       checkJobId(jobId);
+      const present = jobs.get(jobId);
+      if (present === undefined || (epoch !== undefined && present.epoch > epoch)) return;
       jobs.delete(jobId);
     },
 

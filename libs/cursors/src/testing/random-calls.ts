@@ -162,7 +162,7 @@ export function createPlayer(
         case 'candidates':
           return store.candidates({ jobId, limit: at.limit });
         case 'remove':
-          return store.remove(jobId);
+          return store.remove({ jobId });
       }
     },
   };

@@ -118,7 +118,7 @@ export function splitContract(storeOf: () => CursorStore, newJob: () => string):
         [60n, 80n],
         [80n, 99n],
       ]);
-      await store.remove(jobId);
+      await store.remove({ jobId });
       expect(await store.snapshot(jobId)).toBeUndefined();
     });
 
@@ -138,7 +138,7 @@ export function splitContract(storeOf: () => CursorStore, newJob: () => string):
       const ranges = Array.from({ length: RANGES_PER_JOB_MAX }, (_, i) => ({ start: BigInt(i) * 10n - 1n }));
       await installSample(store, { jobId, ranges, end: BigInt(RANGES_PER_JOB_MAX) * 10n });
       expect(await split(jobId, 5n)).toEqual({ kind: 'refused', why: 'full' });
-      await store.remove(jobId);
+      await store.remove({ jobId });
     });
 
     it('is lost with the store like all else: a younger epoch has the ranges that it was given', async () => {

@@ -131,8 +131,8 @@ function storeOn(connection: RedisConnection, namespace: string): CursorStore {
     async snapshot(jobId) {
       return readSnapshot(connection, keysOf(jobId));
     },
-    async remove(jobId) {
-      await removeJob(connection, keysOf(jobId));
+    async remove({ jobId, epoch }) {
+      await removeJob(connection, keysOf(jobId), epoch);
     },
 
     incarnation: () => readIncarnation(connection),

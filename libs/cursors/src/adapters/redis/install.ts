@@ -2,7 +2,7 @@
  * Filling the store with a job: begin (from here on incomplete), sweep what an older topology left, the ranges in slices,
  * and the incarnation last. Whatever interrupts this leaves a job that answers `incomplete`, and the next install starts over.
  */
-import { fromFixedWidth, toFixedWidth } from '@tidemark/keyspace';
+import { fromFixedWidth, type Offset, toFixedWidth } from '@tidemark/keyspace';
 import { type InstalledRange, plannedRanges, storeChanged } from '../../installation.ts';
 import type { JobKeys } from '../../keys.ts';
 import { INSTALL_ATTEMPTS_MAX, INSTALL_SLICE_RANGES, PARKED_PER_RANGE } from '../../limits.ts';
@@ -68,8 +68,9 @@ async function installOnce(
 }
 
 /** The job first, so that nothing acts on its ranges any more; they follow in slices. Repeating it finishes what was cut off. */
-export async function removeJob(connection: RedisConnection, keys: JobKeys): Promise<void> {
-  await connection.run(scripts.forget, [keys.job], []);
+export async function removeJob(connection: RedisConnection, keys: JobKeys, epoch?: Offset): Promise<void> {
+  const answer = await connection.run(scripts.forget, [keys.job], [epoch === undefined ? '' : toFixedWidth(epoch)]);
+  if (answer === 'younger') return;
   await dropRanges(connection, keys, await listRanges(connection, keys), '');
 }
 

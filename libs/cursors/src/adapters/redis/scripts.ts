@@ -37,7 +37,7 @@ export const scripts = {
   installPut: script('install-put', Flags.writes, [TEXT]),
   installFinish: script('install-finish', Flags.writes, [TEXT]),
   drop: script('drop', Flags.removes, []),
-  forget: script('forget', Flags.removes, []),
+  forget: script('forget', Flags.removes, [TEXT]),
   split: script('split', Flags.writes, [TEXT, RANGE]),
   setMode: script('set-mode', Flags.removes, []),
   snapshot: script('snapshot', Flags.looks, [TEXT, PARKED]),

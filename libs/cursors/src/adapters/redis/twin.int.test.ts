@@ -82,7 +82,7 @@ async function playOnBoth({ base, epoch, steps }: History, seen: Set<string>): P
     });
     if (hasKind(fromRedis)) seen.add(labelOf(fromRedis));
   }
-  await redis.remove(jobId);
+  await redis.remove({ jobId });
 }
 
 /** The two clocks are read one after the other, so a time is told only as never, about now, or far ahead. */
