@@ -1,6 +1,6 @@
 /** The dead letters of a topic, as somebody who looks into them wants them: one by one, or by what went wrong. */
 import { type DeadLetterFacts, deadLetterFacts, deadLetterTopic } from '@tidemark/jobs';
-import { cursorBefore, type PartitionWindow, toOffset } from '@tidemark/keyspace';
+import { cursorBefore, isTopicName, type PartitionWindow, toOffset } from '@tidemark/keyspace';
 import type { LogCluster, LogRecord, TopicDescription } from '@tidemark/log';
 import { LETTER_GROUPS_MAX } from './limits.ts';
 import { readWindow } from './read-window.ts';
@@ -20,12 +20,13 @@ export type LetterItem =
   | { readonly kind: 'letter'; readonly letter: DeadLetter }
   | { readonly kind: 'cut short'; readonly partition: number; readonly reason: string };
 
-/** Undefined when the topic never had one. */
-export function letterTopic(
+/** Undefined when the topic never had one; one whose name leaves no room for the ending never will. */
+export async function letterTopic(
   { catalog }: Pick<LogCluster, 'catalog'>,
   topic: string,
 ): Promise<TopicDescription | undefined> {
-  return catalog.describe(deadLetterTopic(topic));
+  const name = deadLetterTopic(topic);
+  return isTopicName(name) ? await catalog.describe(name) : undefined;
 }
 
 /** Those that are there now, partition by partition, in the order in which they were written. */

@@ -226,6 +226,15 @@ describe('dead letters', () => {
     expect((await console_.get('/api/dead-letters/no-such-topic')).status).toBe(404);
     expect((await console_.get('/api/dead-letters/no-such-topic/letters')).status).toBe(404);
     expect((await console_.get('/api/dead-letters/%3Cscript%3E/letters')).status).toBe(400);
+    // A legal name that leaves no room for the ending of its dead letters.
+    const long = await createTopic(uniqueName('long').padEnd(249, 'x'));
+    for (const tail of ['', '/letters', '/redrive?handler=count'])
+      expect((await console_.get(`/api/dead-letters/${long}${tail}`)).status, tail).toBe(200);
+    await scene.submit({ jobId: 'long', topic: long, handler: 'count' }, 'COMPLETED');
+    await waitFor('the list of topics with a job over that one', async () => {
+      const list = await checked('/api/dead-letters', letterSchemas.letterTopics);
+      return list.unknown === null && list.topics.length > 0;
+    });
     const clean = await createTopic(uniqueName('clean'));
     expect(await checked(`/api/dead-letters/${clean}`, letterSchemas.letterGroups)).toMatchObject({
       letterTopic: null,

@@ -1,6 +1,6 @@
 /** The dead letters of one job, told apart by the record that they are of. */
 import { deadLetterFacts, deadLetterTopic, isDeadLetterTopic } from '@tidemark/jobs';
-import type { RangeRef } from '@tidemark/keyspace';
+import { isTopicName, type RangeRef } from '@tidemark/keyspace';
 import { type LogCluster, scanTopic } from '@tidemark/log';
 import type { LetterCount } from './prove-range.ts';
 
@@ -18,7 +18,7 @@ export async function readLetters(
   const byPartition = new Map<number, Set<bigint>>();
   // A job over dead letters leaves what it gives up on beside them.
   const names = [deadLetterTopic(job.topic), ...(isDeadLetterTopic(job.topic) ? [job.topic] : [])];
-  const found = (await Promise.all(names.map((name) => cluster.catalog.describe(name)))).filter(
+  const found = (await Promise.all(names.filter(isTopicName).map((name) => cluster.catalog.describe(name)))).filter(
     (topic) => topic !== undefined,
   );
   let gap = found.length === 0 ? `topic ${names[0]} does not exist` : undefined;
