@@ -186,10 +186,12 @@ describe('dead letters', () => {
   });
 
   it('are told by topic, by what went wrong, in pages and one by one', async () => {
-    await waitFor('the topic to be seen', async () => {
-      const { topics } = await checked('/api/dead-letters', letterSchemas.letterTopics);
-      return topics.some((row) => row.topic === topic && row.offsets === '3');
-    });
+    // By a console that nobody has looked at yet, so by its first answer in which they are known.
+    const unseen = await consoleOn(scene.namespace);
+    const topics = async () => letterSchemas.letterTopics.parse(await unseen.json('/api/dead-letters'));
+    await waitFor('the topics to be known', async () => (await topics()).unknown === null);
+    expect((await topics()).topics).toContainEqual(expect.objectContaining({ topic, offsets: '3' }));
+    await unseen.stop('test');
     expect(await checked(path, letterSchemas.letterGroups)).toMatchObject({
       letterTopic: deadLetterTopic(topic),
       offsetsPassed: '3',

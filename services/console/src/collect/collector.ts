@@ -23,7 +23,7 @@ import {
   STALE_AFTER_MS,
 } from '../limits.ts';
 import { type Ages, createAgeLooker } from './ages.ts';
-import { createFeed, type Feed, type Known, knownValue, mapKnown } from './feed.ts';
+import { createFeed, type Feed, type Known, knownValue, mapKnown, neededValue } from './feed.ts';
 import { type Floors, lookAtFloors } from './floors.ts';
 import { createJobStates, type JobStates, type SeriesStates } from './job-states.ts';
 import { type LetterTopics, lookAtLetterTopics } from './letter-topics.ts';
@@ -97,7 +97,8 @@ export function createCollector(options: {
     ]),
   );
   const letterTopics = feedOf(
-    () => lookAtLetterTopics(parts, knownValue(states()) ?? new Map(), knownValue(series()) ?? new Map()),
+    // As long as nobody knows the jobs, nobody knows their topics: that is no empty list.
+    async () => lookAtLetterTopics(parts, neededValue(durable.read())),
     LETTER_TOPICS_EVERY_MS,
   );
   const position = feedOf(() => newestRelayPosition(parts, parts.relay));
@@ -114,7 +115,7 @@ export function createCollector(options: {
     for (const feed of feeds) await patiently(feed);
   }
 
-  const chains = [[durable, work, ends, ages, floors], [position, outbox], [registry], [letterTopics]];
+  const chains = [[durable, work, ends, ages, floors], [position, outbox], [registry], [durable, letterTopics]];
   let roundAtMs = Number.NEGATIVE_INFINITY;
   let round: Promise<unknown> = Promise.resolve();
 

@@ -75,3 +75,9 @@ export function mapKnown<Value, Part>(known: Known<Value>, part: (value: Value) 
 export function knownValue<Value>(known: Known<Value>): Value | undefined {
   return known.kind === 'known' ? known.value : undefined;
 }
+
+/** For a look that makes no sense without it. Throws the reason for which it is unknown. */
+export function neededValue<Value>(known: Known<Value>): Value {
+  if (known.kind === 'unknown') throw new Error(known.reason);
+  return known.value;
+}

@@ -2,7 +2,7 @@
 import type { JobState, SeriesState } from '@tidemark/contracts';
 import { readWindow } from '@tidemark/control';
 import { jobTopics } from '@tidemark/jobs';
-import { takeSeries, takeState } from '@tidemark/jobs/kafka';
+import { takeEither } from '@tidemark/jobs/kafka';
 import { cursorBefore, type Offset, offsetMax } from '@tidemark/keyspace';
 import type { PartitionOffsets, TopicDescription } from '@tidemark/log';
 import { READ_ANEW_AFTER_MS } from '../limits.ts';
@@ -44,8 +44,7 @@ export function createJobStates(
       const end = cursorBefore(lastStableOffset);
       for await (const item of readWindow(parts.cluster, topic, [{ partition, start, end }])) {
         if (item.kind === 'cut short') throw new Error(`topic ${name} cannot be read on: ${item.reason}`);
-        await takeState(jobs, parts.codec, item.record);
-        await takeSeries(series, parts.codec, item.record);
+        await takeEither({ states: jobs, series }, parts.codec, item.record);
         cursors.set(partition, item.record.offset);
       }
       cursors.set(partition, offsetMax(start, end));

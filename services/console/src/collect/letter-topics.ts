@@ -3,7 +3,7 @@ import { letterTopic } from '@tidemark/control';
 import { lettersFoundUnder } from '@tidemark/jobs';
 import { isTopicName } from '@tidemark/keyspace';
 import { LETTER_TOPICS_MAX } from '../limits.ts';
-import type { JobStates, SeriesStates } from './job-states.ts';
+import type { DurableStates, JobStates, SeriesStates } from './job-states.ts';
 import type { ConsoleParts } from './parts.ts';
 
 export interface LetterTopic {
@@ -23,8 +23,7 @@ export interface LetterTopics {
 
 export async function lookAtLetterTopics(
   { cluster }: Pick<ConsoleParts, 'cluster'>,
-  jobs: JobStates,
-  series: SeriesStates,
+  { jobs, series }: DurableStates,
 ): Promise<LetterTopics> {
   const names = sourceTopics(jobs, series);
   const asked = names.slice(0, LETTER_TOPICS_MAX);
