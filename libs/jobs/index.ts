@@ -30,6 +30,7 @@ export {
   Ordering,
   wordOf,
 } from './src/definition.ts';
+export { requestInFormat } from './src/formats.ts';
 export { journal, releasedText, type TransitionTime } from './src/job-audit.ts';
 export {
   type Commanded,

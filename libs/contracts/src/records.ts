@@ -51,7 +51,13 @@ export function readRecord<Name extends SchemaName>(decoded: Decoded, name: Name
 /** What formats are at, unless something else is said; the schemas' default of `formatVersion` says the same. */
 const FORMAT_FIRST = 1;
 /** By full name. */
-const FORMATS_KNOWN: Readonly<Record<string, number>> = { 'dev.tidemark.RelayPosition': 2 };
+const FORMATS_KNOWN: Readonly<Record<string, number>> = {
+  'dev.tidemark.RelayPosition': 2,
+  'dev.tidemark.JobRequested': 2,
+  'dev.tidemark.JobState': 2,
+  'dev.tidemark.SeriesOrder': 2,
+  'dev.tidemark.SeriesState': 2,
+};
 
 /** Refuses a record that a newer program wrote, by name (NEWER_FORMAT). A record without a version has none to refuse. */
 export function expectFormat(record: object, known: number, name = 'the record'): void {

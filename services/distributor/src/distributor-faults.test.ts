@@ -242,7 +242,7 @@ describe('what must stop it', () => {
     const first = await rig.start();
     await first.stop('test');
     const writer = await journal();
-    await writer.commit({ position, states: [sampleState({ formatVersion: 2 })] });
+    await writer.commit({ position, states: [sampleState({ formatVersion: 3 })] });
     await writer.close();
     await expect(rig.start()).rejects.toMatchObject({ code: 'NEWER_FORMAT', class: ErrorClass.config });
   });

@@ -1,5 +1,6 @@
 /** A row as a record: Avro value in the registry framing, key as UTF-8, CloudEvents attributes as headers. */
 import { type Codec, cloudEventHeaders, jsonToRecord, SchemaName } from '@tidemark/contracts';
+import { requestInFormat } from '@tidemark/jobs';
 import { partitionOfKey } from '@tidemark/keyspace';
 import type { OutgoingRecord, RecordHeaders } from '@tidemark/log';
 import type { OutboxRow } from '@tidemark/outbox';
@@ -36,7 +37,10 @@ function recordOf(
 }
 
 async function encodedValue({ codec, jobsTopic }: Envelope, topic: string, payload: string): Promise<Buffer> {
-  if (topic === jobsTopic) return codec.encode(SchemaName.jobRequested, jsonToRecord(SchemaName.jobRequested, payload));
+  if (topic === jobsTopic) {
+    const request = requestInFormat(jsonToRecord(SchemaName.jobRequested, payload));
+    return codec.encode(SchemaName.jobRequested, request);
+  }
   return codec.encodeJsonFor(topic, payload);
 }
 

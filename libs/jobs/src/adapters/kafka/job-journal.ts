@@ -12,6 +12,7 @@ import { type RangeRef, rangeIdOf, toOffset } from '@tidemark/keyspace';
 import { type LogCluster, type LogRecord, type LogWriter, type OutgoingRecord, scanTopic } from '@tidemark/log';
 import { NewestCheckpoints } from '../../checkpoint.ts';
 import { deadLetterHeaders } from '../../dead-letter.ts';
+import { seriesInFormat, stateInFormat } from '../../formats.ts';
 import { isTerminal } from '../../job-state.ts';
 import type { DeadRequest, DurableJobs, JobJournal, JournalEntry } from '../../ports.ts';
 import { seriesKey } from '../../series-definition.ts';
@@ -66,11 +67,11 @@ async function recordsOf(entry: JournalEntry, codec: Codec, namespace: string): 
     records.push({
       topic: topics.jobState,
       key: Buffer.from(state.jobId),
-      value: await codec.encode(SchemaName.jobState, state),
+      value: await codec.encode(SchemaName.jobState, stateInFormat(state)),
     });
   }
   for (const state of entry.series ?? []) {
-    const value = await codec.encode(SchemaName.seriesState, state);
+    const value = await codec.encode(SchemaName.seriesState, seriesInFormat(state));
     records.push({ topic: topics.jobState, key: Buffer.from(seriesKey(state.series)), value });
   }
   for (const event of entry.events ?? []) {

@@ -21,6 +21,7 @@ import {
   type TopicDescription,
 } from '@tidemark/log';
 import { NewestCheckpoints } from '../../checkpoint.ts';
+import { requestInFormat, seriesOrderInFormat } from '../../formats.ts';
 import { FOLLOW_MISSING_TOPIC_MS } from '../../limits.ts';
 import type { JobLog, JobsAndSeries } from '../../ports.ts';
 import { seriesKey } from '../../series-definition.ts';
@@ -59,7 +60,10 @@ class KafkaJobLog implements JobLog {
   }
 
   async request(request: JobRequested): Promise<{ partition: number; offset: Offset }> {
-    return this.#append(request.jobId, await this.#options.codec.encode(SchemaName.jobRequested, request));
+    return this.#append(
+      request.jobId,
+      await this.#options.codec.encode(SchemaName.jobRequested, requestInFormat(request)),
+    );
   }
 
   async command(command: JobCommand): Promise<{ partition: number; offset: Offset }> {
@@ -67,7 +71,10 @@ class KafkaJobLog implements JobLog {
   }
 
   async orderSeries(order: SeriesOrder): Promise<{ partition: number; offset: Offset }> {
-    return this.#append(seriesKey(order.series), await this.#options.codec.encode(SchemaName.seriesOrder, order));
+    return this.#append(
+      seriesKey(order.series),
+      await this.#options.codec.encode(SchemaName.seriesOrder, seriesOrderInFormat(order)),
+    );
   }
 
   async series(): Promise<ReadonlyMap<string, SeriesState>> {

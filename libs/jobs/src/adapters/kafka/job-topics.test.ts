@@ -61,6 +61,20 @@ describe('the job log', () => {
     await jobLog.close();
   });
 
+  it('a hold for an audit is written in a format that a program without holds refuses', async () => {
+    await createTopics();
+    const request = sampleRequest({ holdForAuditMs: 1_000n });
+    const jobLog = createJobLog(parts());
+    await jobLog.request(request);
+    const answer = await createJobInbox(parts()).next({ from: toOffset(0), waitMs: 0, signal: never });
+    expect(answer).toMatchObject({ records: [{ content: { kind: 'request', request: { formatVersion: 2 } } }] });
+    const journal = await journalOf('a');
+    const held = sampleState({ request, heldForAuditUntilMs: -1n });
+    await journal.commit({ position: position(1n), states: [held, sampleState({ jobId: 'two' })] });
+    expect([...(await jobLog.states()).values()].map(({ formatVersion }) => formatVersion)).toEqual([2, 1]);
+    await jobLog.close();
+  });
+
   it('opens another writer after an error', async () => {
     const jobLog = createJobLog(parts());
     cluster.faults.failNext('append', new Error('gone'));

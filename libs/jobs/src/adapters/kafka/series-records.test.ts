@@ -75,7 +75,7 @@ it('an order comes as one, a bad name is malformed, and a newer state is refused
     { kind: 'malformed', code: 'BAD_SERIES_NAME', reason: expect.stringContaining('"a/b"') },
   ]);
   const journal = await openJobJournal({ ...parts, transactionalId: 'one' });
-  await journal.commit({ series: [sampleSeries({ formatVersion: 2 })], position });
+  await journal.commit({ series: [sampleSeries({ formatVersion: 3 })], position });
   await expect(jobLog.series()).rejects.toMatchObject({
     code: 'NEWER_FORMAT',
     message: expect.stringContaining(SchemaName.seriesState),
