@@ -105,7 +105,12 @@ describe('the API', () => {
   });
 
   it('describes itself', async () => {
-    const document = (await console_.json('/api/openapi.json')) as { openapi: string; paths: Record<string, unknown> };
+    const document = (await console_.json('/api/openapi.json')) as {
+      openapi: string;
+      paths: Record<string, Record<string, { security?: object }>>;
+    };
+    const orders = Object.values(document.paths).flatMap(({ post }) => post ?? []);
+    expect(orders.map(({ security }) => security)).toEqual([1, 2, 3].map(() => [{ operator: [] }]));
     expect(document.openapi).toBe('3.1.0');
     expect(Object.keys(document.paths).sort()).toEqual([
       '/api/dead-letters',

@@ -41,6 +41,8 @@ export const RANGES_SHOWN_MAX = 1_000;
 export const PARKED_KEYS_SHOWN_MAX = 100;
 /** Series in one answer, and whose topics are asked for their ends. */
 export const SERIES_SHOWN_MAX = 100;
+/** How long a run may be due before it is told: a distributor looks once a second. */
+export const SERIES_LATE_AFTER_MS = 15_000n;
 /** Runs of one series in one answer, the newest. */
 export const RUNS_SHOWN_MAX = 20;
 /** Partitions of a series that are told apart in a list; its page has all. */

@@ -18,6 +18,16 @@ export function documented(summary: string, answer: z.ZodType, more: Readonly<Re
   };
 }
 
+/** Of a route that only operators may use, by the name that the document gives their tokens. */
+export const FOR_OPERATORS = { security: [{ operator: [] }] } as const;
+
+/** An order, which may be answered before a distributor has applied it. */
+export function documentedOrder(summary: string, more: Readonly<Record<string, unknown>>) {
+  const { schema } = documented(summary, schemas.outcome, { ...more, ...FOR_OPERATORS });
+  const later = { ...schema.response[200], description: 'It is written down, and no distributor has answered yet' };
+  return { schema: { ...schema, response: { ...schema.response, 202: later } } };
+}
+
 function jsonSchema(schema: z.ZodType, io: 'input' | 'output' = 'output'): Record<string, unknown> {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any' });
   return rest;

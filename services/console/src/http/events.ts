@@ -1,7 +1,7 @@
 /**
  * The live stream: a `snapshot` after every round, and news of the one thing that the page shows: a `job`, a `series`, or
- * the `letters` of a topic. All streams share one
- * collector and one serialised text a round; a browser that does not take its data misses rounds, so nothing piles up.
+ * the `letters` of a topic. All streams share one collector and one serialised text a round; a browser that does not take its
+ * data misses rounds, so nothing piles up.
  */
 import type { ServerResponse } from 'node:http';
 import { isTopicName } from '@tidemark/keyspace';

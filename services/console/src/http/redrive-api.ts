@@ -19,7 +19,16 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import { EDIT_BODY_BYTES_MAX, ORDER_WAIT_MS, PLANS_AT_ONCE_MAX } from '../limits.ts';
 import * as letterSchemas from '../view/letter-schemas.ts';
 import * as schemas from '../view/schemas.ts';
-import { documented, Refusal, read, readByHandler, taking, whileWaitedFor } from './documented.ts';
+import {
+  documented,
+  documentedOrder,
+  FOR_OPERATORS,
+  Refusal,
+  read,
+  readByHandler,
+  taking,
+  whileWaitedFor,
+} from './documented.ts';
 import {
   lettersOf,
   PLACE_PARAMS,
@@ -110,7 +119,7 @@ export function registerRedriveApi(server: FastifyInstance, { parts, roles }: Se
   server.post<{ Params: TopicParams }>(
     '/api/dead-letters/:topic/redrive',
     {
-      ...documented('Hands dead letters over again, as a job of its own', schemas.outcome, {
+      ...documentedOrder('Hands dead letters over again, as a job of its own', {
         params: TOPIC_PARAMS,
         ...taking('body', letterSchemas.redriveOrder),
       }),
@@ -142,6 +151,7 @@ export function registerRedriveApi(server: FastifyInstance, { parts, roles }: Se
     '/api/dead-letters/:topic/letters/:partition/:offset/edit',
     {
       ...documented('Appends a corrected copy, which a redrive takes in place of the letter', schemas.outcome, {
+        ...FOR_OPERATORS,
         params: PLACE_PARAMS,
         ...taking('body', letterSchemas.letterEdit),
       }),

@@ -2,10 +2,9 @@
 import { describeSeriesOrder, hasStopped, orderSeries } from '@tidemark/control';
 import type { FastifyInstance } from 'fastify';
 import { ORDER_WAIT_MS } from '../limits.ts';
-import * as schemas from '../view/schemas.ts';
 import { seriesDetailView, seriesListView } from '../view/series.ts';
 import * as seriesSchemas from '../view/series-schemas.ts';
-import { documented, read, readByHandler, taking, whileWaitedFor } from './documented.ts';
+import { documented, documentedOrder, read, readByHandler, taking, whileWaitedFor } from './documented.ts';
 import { actorOf, onlyOperators } from './roles.ts';
 import type { ServerParts } from './server-parts.ts';
 
@@ -36,7 +35,7 @@ export function registerSeriesApi(server: FastifyInstance, { collector, parts, r
   server.post<SeriesParams>(
     '/api/series/:series/orders',
     {
-      ...documented('Orders a run now, a resume behind what stopped it, or its end', schemas.outcome, {
+      ...documentedOrder('Orders a run now, a resume behind what stopped it, or its end', {
         params: PARAMS,
         ...taking('body', seriesSchemas.seriesOrder),
       }),

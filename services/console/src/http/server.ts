@@ -47,6 +47,7 @@ export async function createServer(parts: ServerParts): Promise<FastifyInstance>
           'What runs, how far it is, and what it waits for. What changes something asks for the token of an operator. Whole numbers of 64 bits are strings.',
         version: '1',
       },
+      components: { securitySchemes: { operator: { type: 'http', scheme: 'bearer' } } },
     },
   });
   registerProbes(server, parts);

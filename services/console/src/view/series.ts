@@ -15,7 +15,13 @@ import { knownValue } from '../collect/feed.ts';
 import { offsetsOf } from '../collect/log-ends.ts';
 import { heldSeries, placesOf } from '../collect/series-places.ts';
 import { keyOfTrack } from '../collect/tracks.ts';
-import { HELD_PARTITIONS_SHOWN_MAX, PARTITIONS_SHOWN_MAX, RUNS_SHOWN_MAX, SERIES_SHOWN_MAX } from '../limits.ts';
+import {
+  HELD_PARTITIONS_SHOWN_MAX,
+  PARTITIONS_SHOWN_MAX,
+  RUNS_SHOWN_MAX,
+  SERIES_LATE_AFTER_MS,
+  SERIES_SHOWN_MAX,
+} from '../limits.ts';
 import type { Series, SeriesDetail, SeriesList, SeriesRun } from './series-schemas.ts';
 import { bounded, digitsOrNull, instant, reasonOf } from './words.ts';
 
@@ -229,9 +235,6 @@ function wordOf(seen: {
   return seen.floor === undefined ? 'not held' : 'held';
 }
 
-/** A distributor looks once a second. */
-const LATE_AFTER_MS = 15_000n;
-
 function faultsOf(sight: Sight, state: SeriesState, partitions: readonly SeriesPlace[]): readonly string[] {
   const { series, status, reason, liveRun } = state;
   const faults: string[] = [];
@@ -264,7 +267,7 @@ function faultsOf(sight: Sight, state: SeriesState, partitions: readonly SeriesP
     );
   if (status === SeriesStatus.active && state.liveRun === '') {
     const lateMs = BigInt(sight.nowMs) - state.dueAtMs;
-    if (lateMs > LATE_AFTER_MS)
+    if (lateMs > SERIES_LATE_AFTER_MS)
       faults.push(`Its run is due since ${lateMs / 1_000n} s, and none begins: "tidemark distributor" runs one.`);
   }
   return faults;
