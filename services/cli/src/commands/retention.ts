@@ -15,7 +15,7 @@ const GROUPS_HELP =
   'consumer groups whose committed offsets hold a guarded topic, as orders=billing+analytics (else TIDEMARK_GUARD_GROUPS)';
 const HOLD = '--hold <limits>';
 const HOLD_HELP =
-  'how long a job may hold what the policy would remove, as orders=3d (then an alarm) or orders=3d/7d (then it is released; else TIDEMARK_GUARD_HOLD)';
+  'how long a job, or its hold for an audit, may hold what the policy would remove, as orders=3d (then an alarm) or orders=3d/7d (then it is released; else TIDEMARK_GUARD_HOLD)';
 const REPAIR = '--repair';
 const REPAIR_HELP = 'set settings that let the broker cut by itself to -1 (else TIDEMARK_GUARD_REPAIR)';
 

@@ -61,7 +61,7 @@ export function registerSeries(program: Command, { group, command, run }: Regist
     run(declared, (context, [of]: [string], options: OrderCliOptions) => orderBy(context, name, of, options));
   };
   order('run', 'a run now, of the same chain');
-  order('resume', 'let a stopped series go on behind the run that stopped it');
+  order('resume', 'let a stopped series go on, behind the run if one stopped it');
   order('delete', 'end the chain, and no longer hold the log for it; a run that is live goes on');
 }
 
