@@ -1,16 +1,18 @@
 /** Who takes part in a race: distributors and guards with their real code, and those around them in a few lines. */
-import { SchemaName, type StoreEpoch } from '@tidemark/contracts';
+import { type JobState, SchemaName, type StoreEpoch } from '@tidemark/contracts';
 import {
   createFloorKeeper,
   type FloorKeeper,
   type FloorKeeperParts,
+  lookAfterFloors,
   type Need,
   needsOf,
   pinWindow,
+  wholeOf,
 } from '@tidemark/distributor';
-import { isTerminal, JobPhase, jobTopics } from '@tidemark/jobs';
+import { auditedJobOf, auditHolderOf, isHeldForAudit, isTerminal, JobPhase, jobTopics } from '@tidemark/jobs';
 import { sampleRequest, sampleState } from '@tidemark/jobs/testing';
-import { nextOffsetOf, type Offset, offsetMin, toOffset } from '@tidemark/keyspace';
+import { ErrorClass, nextOffsetOf, type Offset, offsetMin, TidemarkError, toOffset } from '@tidemark/keyspace';
 import type { Chance } from '@tidemark/testkit/chance';
 import { runCycle } from '../../cycle.ts';
 import type { GuardParts } from '../../parts.ts';
@@ -21,12 +23,17 @@ import { clusterOf, Fenced, floorsOf, GROUP, marksOf, TOPIC, type World } from '
 export interface Variant {
   /** A consumer group goes through the log beside the jobs. */
   readonly withGroup?: boolean;
+  /** Of every other job the whole window is held for an audit, until somebody lets it go some time after the end. */
+  readonly withHolds?: boolean;
   readonly guard?: (parts: GuardParts) => GuardParts;
   /** How a distributor reads what it raises a floor to. */
   readonly raiseOrder?: 'acknowledged, store' | 'store, acknowledged' | 'store only';
 }
 
 const UNFINISHED_MAX = 2;
+const HOLD_MS = 1_000n;
+/** Of a hold whose job has ended, in a round. */
+const RELEASED_ONE_IN = 6;
 
 let lives = 0;
 const newLife = (): string => {
@@ -93,14 +100,17 @@ export class Distributor {
       });
       await this.#beginLife();
       for (const jobId of this.#book) await this.#accept(jobId);
+      for (const { holder, needs } of this.#holds()) await this.#keeper.restore(holder, needs);
       while (!this.#world.isOver) {
         // Not all at once: with every job at the beginning of the log nothing could ever be cut while one runs.
         const hasRoom = this.#world.unfinished().length < UNFINISHED_MAX;
         const request = hasRoom && chance.oneIn(2) ? requests.shift() : undefined;
         if (request !== undefined) await this.#pin(request, chance);
-        else await this.#round();
+        else await this.#round(chance);
       }
     } catch (error) {
+      // As a session that ends and is followed by another one.
+      if (error instanceof TidemarkError && error.class === ErrorClass.transient) return this.run(chance, requests);
       if (!(error instanceof Fenced)) throw error;
     }
   }
@@ -116,7 +126,15 @@ export class Distributor {
       holder: jobId,
       offset: nextOffsetOf(offsetMin(cursor, inStore.get(jobId) ?? cursor)),
     }));
-    return () => floors;
+    const held = this.#holds().flatMap(({ holder, needs }) => needs.map(({ offset }) => ({ holder, offset })));
+    return () => [...floors, ...held];
+  }
+
+  /** What is held for audits, of accepted jobs and of those that have ended. */
+  #holds(): readonly { readonly holder: string; readonly needs: readonly Need[] }[] {
+    return [...this.#world.durable.values()]
+      .filter(({ state }) => this.#book.has(state.jobId) && isHeldForAudit(state) && state.state !== JobPhase.pinning)
+      .map(({ state }) => ({ holder: auditHolderOf(state.jobId), needs: wholeOf(state) }));
   }
 
   /** A transaction: refused when a younger distributor has begun. */
@@ -146,7 +164,8 @@ export class Distributor {
     const { counts, durable } = this.#world;
     const previous = [...durable.values()][chance.below(2 * durable.size)]?.state;
     const from = previous === undefined ? 'earliest' : `after:${previous.jobId}`;
-    const request = sampleRequest({ jobId, topic: TOPIC, from });
+    const holdForAuditMs = this.#variant.withHolds === true && chance.oneIn(2) ? HOLD_MS : 0n;
+    const request = sampleRequest({ jobId, topic: TOPIC, from, holdForAuditMs });
     const { catalog } = clusterOf(this.#world, this.#actor);
     const answer = await pinWindow({
       catalog,
@@ -163,7 +182,8 @@ export class Distributor {
     }
     const [window] = answer.pin.partitions;
     if (window === undefined || window.end <= window.start) return;
-    const state = sampleState({ request, pin: answer.pin, state: JobPhase.pinning });
+    const heldForAuditUntilMs = holdForAuditMs > 0n ? -1n : 0n;
+    const state = sampleState({ request, pin: answer.pin, state: JobPhase.pinning, heldForAuditUntilMs });
     await this.#durably(() => {
       durable.set(jobId, { state, cursor: toOffset(window.start) });
       this.#book.add(jobId);
@@ -181,7 +201,11 @@ export class Distributor {
       await this.#keeper.restore(jobId, needs);
       return true;
     }
-    const answer = await this.#keeper.confirm(jobId, needs);
+    const own = await this.#keeper.confirm(jobId, needs);
+    const answer =
+      own.kind === 'confirmed' && isHeldForAudit(job.state)
+        ? await this.#keeper.confirm(auditHolderOf(jobId), wholeOf(job.state))
+        : own;
     if (answer.kind === 'confirmed') {
       await this.#durably(() => durable.set(jobId, { ...job, state: { ...job.state, state: JobPhase.running } }));
       await this.#world.promise(jobId);
@@ -202,18 +226,61 @@ export class Distributor {
   async #end(jobId: string, phase: JobPhase): Promise<void> {
     await this.#durably(() => {
       const job = this.#world.durable.get(jobId);
-      if (job !== undefined && !isTerminal(job.state.state))
-        this.#world.durable.set(jobId, { ...job, state: { ...job.state, state: phase } });
+      if (job !== undefined && !isTerminal(job.state.state)) {
+        const isHeld = isHeldForAudit(job.state) && phase !== JobPhase.refused;
+        const heldForAuditUntilMs = isHeld ? BigInt(this.#world.nowMs) + HOLD_MS : 0n;
+        this.#world.durable.set(jobId, { ...job, state: { ...job.state, state: phase, heldForAuditUntilMs } });
+      }
     });
     await this.#actor.turn();
     this.#world.inStore.delete(jobId);
     await this.#keeper.drop(jobId, [this.#world.place]);
+    const state = this.#world.durable.get(jobId)?.state;
+    if (state !== undefined && state.request.holdForAuditMs > 0n && !isHeldForAudit(state)) await this.#dropHold(state);
   }
 
-  async #round(): Promise<void> {
+  async #dropHold({ jobId }: JobState): Promise<void> {
+    await this.#keeper.drop(auditHolderOf(jobId), [this.#world.place]);
+  }
+
+  async #release(jobId: string): Promise<void> {
+    await this.#durably(() => {
+      const job = this.#world.durable.get(jobId);
+      if (job !== undefined)
+        this.#world.durable.set(jobId, { ...job, state: { ...job.state, heldForAuditUntilMs: 0n } });
+    });
+    const state = this.#world.durable.get(jobId)?.state;
+    if (state !== undefined) await this.#dropHold(state);
+    this.#world.counts.released += 1;
+  }
+
+  /** The routine look, as a real one takes it. */
+  async #checkFloors(): Promise<void> {
+    const { durable, place } = this.#world;
+    const stateOf = (jobId: string): JobState | undefined =>
+      this.#book.has(jobId) ? durable.get(jobId)?.state : undefined;
+    await lookAfterFloors({
+      look: (at) => floorsOf(this.#world, this.#actor).look(at),
+      keeper: this.#keeper,
+      places: [place],
+      needs: () => this.#holds(),
+      isOver: (holder) => {
+        const audited = stateOf(auditedJobOf(holder) ?? '');
+        if (audited !== undefined) return !isHeldForAudit(audited);
+        return isTerminal(stateOf(holder)?.state ?? '');
+      },
+    });
+  }
+
+  async #round(chance: Chance): Promise<void> {
     const incarnation = await floorsOf(this.#world, this.#actor).incarnation();
     if (incarnation !== this.#incarnation) await this.#beginLife();
     for (const jobId of this.#book) await this.#look(jobId);
+    if (this.#variant.withHolds === true) {
+      await this.#checkFloors();
+      for (const jobId of this.#world.heldAfterEnd())
+        if (this.#book.has(jobId) && chance.oneIn(RELEASED_ONE_IN)) await this.#release(jobId);
+    }
     if (this.#book.size === 0) await this.#actor.turn();
   }
 

@@ -133,8 +133,8 @@ function happen(
       means.distribute();
       break;
     case Calamity.floorRemoved: {
-      const holder = world.knownToGuards()[0];
-      if (holder !== undefined) void world.floors.drop({ place: world.place, holder });
+      for (const holder of [world.knownToGuards()[0], world.holdsKnownToGuards()[0]])
+        if (holder !== undefined) void world.floors.drop({ place: world.place, holder });
       break;
     }
     default:

@@ -9,7 +9,7 @@ import type { JobState } from '@tidemark/contracts';
 import { createMemoryCodec } from '@tidemark/contracts/testing';
 import type { FloorPlace, FloorStore } from '@tidemark/cursors';
 import { createMemoryFloorStore } from '@tidemark/cursors/testing';
-import { isTerminal, type MarkLog } from '@tidemark/jobs';
+import { auditHolderOf, isHeldForAudit, isTerminal, type MarkLog } from '@tidemark/jobs';
 import { createMarkLog } from '@tidemark/jobs/kafka';
 import type { Offset } from '@tidemark/keyspace';
 import type { LogCluster, PartitionOffsets } from '@tidemark/log';
@@ -37,6 +37,8 @@ export interface Counts {
   restores: number;
   calamities: number;
   takeovers: number;
+  /** Holds for audits. */
+  released: number;
 }
 
 /** Thrown to a distributor that was replaced, at its next durable step. */
@@ -64,6 +66,7 @@ export class World {
     restores: 0,
     calamities: 0,
     takeovers: 0,
+    released: 0,
   };
   /** Per guard, the jobs that were promised when its cycle began. */
   readonly heardOf = new Map<string, ReadonlySet<string>>();
@@ -130,6 +133,12 @@ export class World {
     return offsets;
   }
 
+  heldAfterEnd(): readonly string[] {
+    return [...this.durable.values()]
+      .filter(({ state }) => isTerminal(state.state) && isHeldForAudit(state))
+      .map(({ state }) => state.jobId);
+  }
+
   /**
    * Unfinished jobs that every guard has heard of before its cycle began. Somebody who removes the floor of one that was
    * accepted within a cycle, in that very cycle, cannot be stopped.
@@ -137,13 +146,29 @@ export class World {
   knownToGuards(): readonly string[] {
     return this.unfinished()
       .map(({ state }) => state.jobId)
-      .filter((jobId) => [...this.heardOf.values()].every((heard) => heard.has(jobId)));
+      .filter((jobId) => this.#isHeardOf(jobId));
+  }
+
+  /** The same, of what is held for audits. */
+  holdsKnownToGuards(): readonly string[] {
+    return [...this.durable.values()]
+      .filter(({ state }) => isHeldForAudit(state) && this.#isHeardOf(state.jobId))
+      .map(({ state }) => auditHolderOf(state.jobId));
+  }
+
+  #isHeardOf(jobId: string): boolean {
+    return [...this.heardOf.values()].every((heard) => heard.has(jobId));
   }
 
   /** The auditor's question at a deletion: is all of it given up by everybody who was promised something? */
   checkDeletion(mark: Offset): void {
     if (this.committed !== undefined && mark > this.committed)
       this.violation ??= new Error(`AUDIT: deleting below ${mark}, group ${GROUP} goes on at ${this.committed}`);
+    for (const { state } of this.durable.values()) {
+      const first = (state.pin?.partitions[0]?.start ?? -1n) + 1n;
+      if (this.promised.has(state.jobId) && isHeldForAudit(state) && mark > first)
+        this.#found(state.jobId, `deleting below ${mark}, it is held for an audit from ${first} on`);
+    }
     for (const { state, cursor } of this.unfinished()) {
       const { jobId } = state;
       if (!this.promised.has(jobId)) continue;
