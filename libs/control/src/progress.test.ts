@@ -30,6 +30,8 @@ it.each([
   [59_400, '59 s'],
   [61_000, '1 min 1 s'],
   [7_800_000, '2 h 10 min'],
+  [86_399_000, '23 h 59 min'],
+  [273_600_000, '3 d 4 h'],
 ])('writes %i ms as %s', (ms, text) => {
   expect(describeDuration(ms)).toBe(text);
 });
