@@ -42,7 +42,11 @@ export function createPostgresLease(
     } catch (error) {
       if (!(error instanceof TidemarkError) || codeOf(error.cause) !== UNIQUE_VIOLATION) throw error;
       const { rows } = await database.use((client) => client.query<{ name: string }>(queries.relayNames));
-      throw nameTaken({ namespace, relay, taken: rows[0]?.name ?? 'another', cause: error });
+      const taken = rows[0]?.name;
+      // *Race:* two replicas insert the first row of one name at once. `on conflict (name)` settles that in the index of the
+      // name; when they meet in the one that admits a single row, the later insert is refused. It was not granted, no more.
+      if (taken === undefined || taken === relay) return undefined;
+      throw nameTaken({ namespace, relay, taken, cause: error });
     }
   }
 

@@ -313,3 +313,20 @@ it('P9: a second name on one outbox is refused, and the first is told', async ()
   expect(await rival.lease.acquire(1_000)).toMatchObject({ kind: 'granted' });
   await expect(main.lease.acquire(1_000)).rejects.toMatchObject({ code: 'RELAY_NAME_TAKEN' });
 });
+
+it('P9: replicas that begin at once on a fresh outbox have one name: one is granted the lease, the others stand by', async () => {
+  const outbox = await openOutbox();
+  const { url, namespace } = outbox;
+  const replicas = Array.from({ length: 6 }, (_, i) =>
+    openPostgresOutbox({ url, namespace, relay: 'main', owner: `owner-${i}`, patience: PATIENT }),
+  );
+  onTestFinished(async () => {
+    await Promise.all(replicas.map((replica) => replica.close()));
+  });
+  // Two inserts of one name meet in the index of the name, or in the one that admits a single row, as it happens.
+  for (let round = 0; round < 400; round += 1) {
+    await outbox.client.query(`delete from "${namespace}".relays`);
+    const answers = await Promise.all(replicas.map(({ lease }) => lease.acquire(60_000)));
+    expect(answers.filter(({ kind }) => kind === 'granted')).toHaveLength(1);
+  }
+});
