@@ -32,6 +32,7 @@ it.each([
   [7_800_000, '2 h 10 min'],
   [86_399_000, '23 h 59 min'],
   [273_600_000, '3 d 4 h'],
+  [604_800_000, '7 d'],
 ])('writes %i ms as %s', (ms, text) => {
   expect(describeDuration(ms)).toBe(text);
 });

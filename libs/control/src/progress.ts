@@ -28,15 +28,19 @@ export function createPaceMeter(): { observe(nowMs: number, progress: Progress):
   };
 }
 
-/** `12 s`, `3 min 5 s`, `2 h 10 min`, `3 d 4 h`. */
+/** `12 s`, `3 min 5 s`, `2 h 10 min`, `3 d 4 h`, `7 d`. */
 export function describeDuration(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1000));
   if (seconds < 60) return `${seconds} s`;
   const minutes = Math.floor(seconds / 60);
-  if (minutes < 60) return `${minutes} min ${seconds % 60} s`;
+  if (minutes < 60) return pair([minutes, 'min'], [seconds % 60, 's']);
   const hours = Math.floor(minutes / 60);
-  if (hours < 24) return `${hours} h ${minutes % 60} min`;
-  return `${Math.floor(hours / 24)} d ${hours % 24} h`;
+  if (hours < 24) return pair([hours, 'h'], [minutes % 60, 'min']);
+  return pair([Math.floor(hours / 24), 'd'], [hours % 24, 'h']);
+}
+
+function pair(large: readonly [number, string], small: readonly [number, string]): string {
+  return small[0] === 0 ? large.join(' ') : [...large, ...small].join(' ');
 }
 
 /** Digits in groups of three. */

@@ -44,7 +44,8 @@ export function registerRetention(program: Command, { group, command, run }: Reg
       if (view.kind === 'topic not found') fail(ExitCode.notFound, `topic ${view.topic} does not exist`);
       const { terminal, format } = context;
       printRows(terminal, format, { rows: view.rows, columns: columnsAt(Date.now()), none: NONE });
-      if (format === Format.table) for (const line of view.rows.flatMap(remarksOn)) terminal.note(plainText(line));
+      if (format !== Format.table) return;
+      for (const line of [...auditsIn(view.rows), ...view.rows.flatMap(remarksOn)]) terminal.note(plainText(line));
     },
   );
   run(
@@ -107,8 +108,22 @@ function untilText({ jobId, untilMs }: NonNullable<Holding['audit']>): string {
   return `${until}; "tidemark job audit ${jobId}" proves it and lets go`;
 }
 
-/** What does not fit into a table: who holds something for a proof, why the guard leaves a partition alone, and what others took from it. */
-function remarksOn({ topic, partition, heldBy, guard, released, removals }: RetentionRow): readonly string[] {
+/** A line for each job whose window is held for a proof; a job has one topic. */
+function auditsIn(rows: readonly RetentionRow[]): readonly string[] {
+  const held = rows.flatMap(({ topic, partition, heldBy }) =>
+    heldBy.flatMap(({ audit }) => (audit === null ? [] : [{ topic, partition, audit }])),
+  );
+  return [...Map.groupBy(held, ({ audit }) => audit.jobId).values()].flatMap((places) => {
+    const [first] = places;
+    if (first === undefined) return [];
+    const where =
+      places.length === 1 ? `${first.topic}/${first.partition}` : `${places.length} partitions of ${first.topic}`;
+    return [`${where}: held for the audit of job ${first.audit.jobId}, ${untilText(first.audit)}`];
+  });
+}
+
+/** What does not fit into a table: why the guard leaves a partition alone, and what others took from it. */
+function remarksOn({ topic, partition, guard, released, removals }: RetentionRow): readonly string[] {
   const place = `${topic}/${partition}`;
   const reasons = guard === null || guard.reason === '' ? [] : [`${place}: ${guard.outcome}: ${guard.reason}`];
   const removed = removals.map(({ fromOffset, toOffset, seenAtMs, needed }) => {
@@ -120,8 +135,5 @@ function remarksOn({ topic, partition, heldBy, guard, released, removals }: Rete
     ({ holder, fromOffset, atMs }) =>
       `${place}: ${holder} held for too long and was released ${instant(atMs)}: what it had not read from ${fromOffset} on may be gone`,
   );
-  const audits = heldBy.flatMap(({ audit, floor }) =>
-    audit === null ? [] : [`${place}: held from ${floor} on for the audit of job ${audit.jobId}, ${untilText(audit)}`],
-  );
-  return [...reasons, ...audits, ...freed, ...removed];
+  return [...reasons, ...freed, ...removed];
 }
