@@ -29,9 +29,9 @@ export interface Speaker {
 
 export function createSpeaker(logger: Logger): Speaker {
   let said = new Map<string, string>();
-  let failure = '';
-  let blind = '';
-  let mute = '';
+  const cycle = createComplaint(logger, 'guard.cycle_not_run');
+  const outlook = createComplaint(logger, 'guard.no_forecast');
+  const hurry = createComplaint(logger, 'guard.jobs_not_hurried');
   let filling = new Set<string>();
   /** As of the last look at the disks. */
   let diskFull: { readonly diskFullAt?: string } = {};
@@ -76,12 +76,11 @@ export function createSpeaker(logger: Logger): Speaker {
         if (said.get(`drift ${topic}`) !== words)
           logger.error({ topic, settings: words }, 'retention.broker_would_delete');
       }
-      if (failure !== '') logger.info('guard.cycles_again');
-      failure = '';
+      if (cycle.end()) logger.info('guard.cycles_again');
       said = now;
     },
     sayDisks(disks, nowMs) {
-      blind = '';
+      outlook.end();
       const now = new Set<string>();
       const soonestMs = Math.min(...disks.map(({ fullAtMs }) => fullAtMs ?? Number.POSITIVE_INFINITY));
       diskFull = Number.isFinite(soonestMs) ? { diskFullAt: new Date(soonestMs).toISOString() } : {};
@@ -94,23 +93,27 @@ export function createSpeaker(logger: Logger): Speaker {
       }
       filling = now;
     },
-    sayNoOutlook(error) {
+    sayNoOutlook: outlook.say,
+    sayHurried: hurry.end,
+    sayNotHurried: hurry.say,
+    sayFailure: cycle.say,
+  };
+}
+
+/** What fails again and again with the same words is said once, until it was well in between. */
+function createComplaint(logger: Logger, event: string) {
+  let said = '';
+  return {
+    say(error: unknown): void {
       const words = describeError(error);
-      if (words !== blind) logger.warn({ error }, 'guard.no_forecast');
-      blind = words;
+      if (words !== said) logger.warn({ error }, event);
+      said = words;
     },
-    sayHurried() {
-      mute = '';
-    },
-    sayNotHurried(error) {
-      const words = describeError(error);
-      if (words !== mute) logger.warn({ error }, 'guard.jobs_not_hurried');
-      mute = words;
-    },
-    sayFailure(error) {
-      const words = describeError(error);
-      if (words !== failure) logger.warn({ error }, 'guard.cycle_not_run');
-      failure = words;
+    /** Whether there was something to complain of. */
+    end(): boolean {
+      const was = said !== '';
+      said = '';
+      return was;
     },
   };
 }
